@@ -134,11 +134,11 @@ def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
 
 def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:
     """Standard shapes are those of today's mix on both sides; workloads by name."""
-    then = {one.shape: one.count for one in (*standard, *after.workloads) if not one.unknown}
+    then = {fit.shape: fit.count for fit in (*standard, *after.workloads) if not fit.unknown}
     return tuple(
-        FitChange(shape=one.shape, before=one.count, after=then[one.shape])
-        for one in (*before.standard, *before.workloads)
-        if one.shape in then and not one.unknown
+        FitChange(shape=fit.shape, before=fit.count, after=then[fit.shape])
+        for fit in (*before.standard, *before.workloads)
+        if fit.shape in then and not fit.unknown
     )
 
 
@@ -148,7 +148,7 @@ def _sentence(answer: WhatIfAnswer) -> str:
     if not answer.steps:
         return "nothing is changed"
     parts = [str(step.sentence) for step in (failed or answer.steps[:1])]
-    worse = sum(one.before is Verdict.COMPLETES for one in answer.verdicts)
+    worse = sum(verdict.before is Verdict.COMPLETES for verdict in answer.verdicts)
     better = sum(one.after is Verdict.COMPLETES and one.before is not Verdict.UNKNOWN for one in answer.verdicts)
     if worse:
         parts.append(f"{count(worse, 'rollout that completes', 'rollouts that complete')} today would not")

@@ -152,7 +152,7 @@ def _later(text: str) -> Later:
         raise ChangeError(
             f'"{text[:80]}" begins with no time', mend="Write it like 2m:add:POOL=1, with 90s, 2m or 1h30m"
         )
-    hours, minutes, seconds = (int(one or 0) for one in parts.groups())
+    hours, minutes, seconds = (int(group or 0) for group in parts.groups())
     after = 3600 * hours + 60 * minutes + seconds
     if after > _LONGEST:
         raise ChangeError(f"{time} is more than a day", where=text[:120], mend="Give 24h at most")

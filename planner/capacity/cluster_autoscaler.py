@@ -75,7 +75,7 @@ def scale_up(
         ]
         if not options:
             break
-        now = _balanced(_best(options, how), [one.group for one in options], sizes)
+        now = _balanced(_best(options, how), [option.group for option in options], sizes)
         if not now:
             break
         coming = [
@@ -204,10 +204,10 @@ def _balanced(best: _Option, others: Sequence[NodeGroup], sizes: Sizes) -> list[
     """The group of each new node: where zones are balanced one by one the smallest, else always the one, within its limit."""
     stated = best.group.pool.stated
     balances = stated is None or stated.balances
-    groups = [one for one in others if one.pool is best.group.pool] if balances else [best.group]
+    groups = [node_group for node_group in others if node_group.pool is best.group.pool] if balances else [best.group]
     given: list[NodeGroup] = []
     for _ in range(best.nodes):
-        open_to = [one for one in groups if sizes.room(one) != 0]
+        open_to = [group for group in groups if sizes.room(group) != 0]
         if not open_to:
             break
         smallest = min(open_to, key=lambda one: (sizes.size(one), one.key))

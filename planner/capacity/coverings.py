@@ -57,7 +57,7 @@ class _Search:
         self.branches = 0
         rows = range(len(given[0][1])) if given else range(0)
         self._by_row = [  # the most a weight first
-            sorted((one for one in self.members if one[1][row] > 0), key=lambda one: one[0] / one[1][row])
+            sorted((member for member in self.members if member[1][row] > 0), key=lambda one: one[0] / one[1][row])
             for row in rows
         ]
 

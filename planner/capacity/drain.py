@@ -159,7 +159,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
     what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
-    fewer = sum(one.count - one.before for one in result.unplaced)
+    fewer = sum(unplaced.count - unplaced.before for unplaced in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
     where = "; all find another node" if result.evicted else ""
     if result.unjudged:
@@ -170,7 +170,7 @@ def _sentence(result: DrainResult) -> str:
         where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
     if result.drained:
         return f"{what} can be drained: {moved}{where}"
-    budgets = sorted({one.budget for one in result.held_back if one.budget})
+    budgets = sorted({held_back.budget for held_back in result.held_back if held_back.budget})
     by = f" by the {plural(len(budgets), 'disruption budget')} {', '.join(budgets)}" if budgets else ""
     held = f"{count(len(result.held_back), 'pod is', 'pods are')} held back{by}"
     return f"{what} can't be drained: {held}; {moved}{where}"

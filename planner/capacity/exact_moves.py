@@ -62,7 +62,7 @@ def solve(problem: Problem) -> Solution | None:
     if size > MOST_VARIABLES:
         return None
     places = [(guest, node) for guest in problem.guests for node in guest.nodes]
-    ways = [(one, node) for one in problem.residents for node in one.nodes if node != one.home]
+    ways = [(resident, node) for resident in problem.residents for node in resident.nodes if node != resident.home]
     program = _Program(problem, places, ways)
     for priority in sorted({guest.priority for guest in problem.guests}, reverse=True):
         started = [1.0 if guest.priority == priority else 0.0 for guest, _ in places] + [0.0] * len(ways)
@@ -70,16 +70,16 @@ def solve(problem: Problem) -> Solution | None:
         if best is None:
             return None
         program.keep(started, round(-best[0]))
-    best = program.optimise([0.0] * len(places) + [one.weight for one, _ in ways])
+    best = program.optimise([0.0] * len(places) + [resident.weight for resident, _ in ways])
     if best is None:
         return None
     at_least, values = best
-    found: dict[int, list[int]] = {id(one): [] for one in (*problem.guests, *problem.residents)}
+    found: dict[int, list[int]] = {id(guest): [] for guest in (*problem.guests, *problem.residents)}
     for (some, node), value in zip((*places, *ways), values, strict=True):
         found[id(some)] += [node] * value
     return Solution(
         hosts=tuple(tuple(found[id(guest)]) for guest in problem.guests),
-        leaves=tuple(tuple(found[id(one)]) for one in problem.residents),
+        leaves=tuple(tuple(found[id(resident)]) for resident in problem.residents),
         at_least=at_least,
     )
 
@@ -97,7 +97,7 @@ class _Program:
         for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0),
                             ("mip_abs_gap", 1e-6), ("mip_max_nodes", _MOST_BRANCHES)):  # fmt: skip
             self._highs.setOptionValue(name, value)
-        most = [float(guest.count) for guest, _ in places] + [float(one.count) for one, _ in ways]
+        most = [float(guest.count) for guest, _ in places] + [float(resident.count) for resident, _ in ways]
         self._highs.addVars(self._size, np.zeros(self._size), np.array(most))
         for column in range(self._size):
             self._highs.changeColIntegrality(column, highspy.HighsVarType.kInteger)

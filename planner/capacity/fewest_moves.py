@@ -201,7 +201,7 @@ class _Search:
                 if placed is None:
                     break
                 hosts[number] = placed
-                curve.append(sum(self.weights[one] for one in leaves))
+                curve.append(sum(self.weights[leaf] for leaf in leaves))
         weight = sum(self.weights[number] for number in leaves)
         started = Counter(id(kind) for kind in order for number in kind.pods if number in hosts)
         hopeless = tuple(n for kind in order if not prices[id(kind)] for n in kind.pods)
@@ -288,7 +288,7 @@ class _Search:
     def _smallest(self) -> dict[int, int]:
         """What every waiting pod asks for at least, by row."""
         kinds = [dict(kind.need) for kind in self.kinds.values()]
-        return {row: min(one.get(row, 0) for one in kinds) for row in set().union(*kinds)} if kinds else {}
+        return {row: min(kind.get(row, 0) for kind in kinds) for row in set().union(*kinds)} if kinds else {}
 
     def _price(self, kind: _Kind, node: int, alone: float, smallest: Mapping[int, int]) -> tuple[float, int]:
         """Pods that start on one node share what leaves it: the least of a share, with any others beside it."""

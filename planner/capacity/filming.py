@@ -57,7 +57,7 @@ def rollout_film(
         planned = timeline(prepare(snapshot, scenario), beside or Beside(), namespace=scenario.namespace)
         prepared, cluster = planned.prepared, planned.cluster
         place = prepared.place_of(shown.workload)
-        if place is None or not shown.timeline or any(is_blind(cluster, one) for one in prepared.revisions):
+        if place is None or not shown.timeline or any(is_blind(cluster, revision) for revision in prepared.revisions):
             return None
         for run, camera in _runs(cluster, prepared.revisions, scenario):
             if run.is_cut:
@@ -69,7 +69,7 @@ def rollout_film(
 
 def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
     """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
-    stuck = [one for one in found.workloads if one.verdict is Verdict.STUCK] if found else []
+    stuck = [workload for workload in found.workloads if workload.verdict is Verdict.STUCK] if found else []
     first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
     if first is None:
         return None
@@ -165,17 +165,17 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
 
 def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) -> tuple[Cluster, dict[str, str], str]:
     """The first step's cluster with the nodes of all of them, what became of which node, and what the film leaves out."""
-    nodes = {node.name: node for one in steps for node in one.cluster.nodes}
+    nodes = {node.name: node for step in steps for node in step.cluster.nodes}
     together = Cluster(replace(steps[0].cluster.snapshot, nodes=tuple(nodes[name] for name in camera.nodes)))
     at = ["" if steps[0].of == 1 else f", step {number}" for number in range(1, len(steps) + 1)]
     notes = dict[str, str]()
-    for one, said in zip(steps, at, strict=True):
-        for name in one.cluster.node_names:
+    for upgrade_step, said in zip(steps, at, strict=True):
+        for name in upgrade_step.cluster.node_names:
             if name not in case.cluster.node_index:
                 notes.setdefault(name, f"in{said}")
-    notes |= {name: f"out{said}" for one, said in zip(steps, at, strict=True) for name in one.nodes}
+    notes |= {name: f"out{said}" for upgrade_step, said in zip(steps, at, strict=True) for name in upgrade_step.nodes}
     more = f", the first {len(steps)} of {steps[0].of:,} steps" if steps[0].of > len(steps) else ""
-    if held := sum(len(one.run.left) for one in steps):
+    if held := sum(len(step.run.left) for step in steps):
         more += f"; {count(held, 'pod')} held back, deleted after {PATIENCE}, which isn't in the times"
     return together, notes, more
 

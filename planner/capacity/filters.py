@@ -44,7 +44,7 @@ class Filter(Record):
 
     @property
     def is_empty(self) -> bool:
-        return not any(getattr(self, one.name) for one in fields(self))
+        return not any(getattr(self, field.name) for field in fields(self))
 
 
 class Kept(Record):
@@ -159,8 +159,8 @@ def _kept(wanted: Filter, pods: Set[str], nodes: Set[str], workloads: Set[str], 
 
 def namespaces_of(snapshot: Snapshot) -> frozenset[str]:
     """Every namespace that something is in."""
-    of = {one.namespace for one in snapshot.workloads} | {one.namespace for one in snapshot.pods}
-    return frozenset(of | {one.name for one in snapshot.namespaces})
+    of = {workload.namespace for workload in snapshot.workloads} | {pod.namespace for pod in snapshot.pods}
+    return frozenset(of | {namespace.name for namespace in snapshot.namespaces})
 
 
 def said(wanted: Filter) -> Text:
@@ -171,7 +171,7 @@ def said(wanted: Filter) -> Text:
     if wanted.labels:
         parts.append(f"with {wanted.labels}")
     if wanted.verdicts:
-        parts.append(f"with verdict {' or '.join(WORD[one].lower() for one in wanted.verdicts)}")
+        parts.append(f"with verdict {' or '.join(WORD[verdict].lower() for verdict in wanted.verdicts)}")
     if wanted.pools:
         parts.append(f"on {plural(len(wanted.pools), 'pool')} {listing(wanted.pools, most=None)}")
     if wanted.search:

@@ -108,10 +108,10 @@ def models_of(clusters: Sequence[FleetCluster]) -> Iterator[FleetModel]:
 def workload_of(key: str, where: Sequence[InCluster]) -> FleetWorkload:
     """The workload `key`, and what of it isn't the same everywhere."""
     seen: dict[str, set[object]] = {
-        "replicas": {one.replicas for one in where},
-        "images": {one.images for one in where},
-        "GPUs": {(one.gpus, one.gpus and one.nouns) for one in where},
-        "verdict": {one.verdict for one in where},
+        "replicas": {in_cluster.replicas for in_cluster in where},
+        "images": {in_cluster.images for in_cluster in where},
+        "GPUs": {(in_cluster.gpus, in_cluster.gpus and in_cluster.nouns) for in_cluster in where},
+        "verdict": {in_cluster.verdict for in_cluster in where},
     }
     return FleetWorkload(
         workload=key, where=tuple(where), differs=tuple(name for name, values in seen.items() if len(values) > 1)

@@ -81,9 +81,9 @@ class SizeFragments(Record):
         """(reason, stranded GPUs, nodes), most GPUs first."""
         found: Counter[StrandedReason] = Counter()
         nodes: Counter[StrandedReason] = Counter()
-        for one in self.nodes:
-            found[one.reason] += one.stranded
-            nodes[one.reason] += 1
+        for node in self.nodes:
+            found[node.reason] += node.stranded
+            nodes[node.reason] += 1
         return tuple((reason, number, nodes[reason]) for reason, number in found.most_common())
 
 

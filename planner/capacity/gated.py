@@ -134,7 +134,7 @@ def gated(
         is_placement_only=placed is not None and not placed.idle and not placed.rules,
         rules=placed.rules if placed else change.rules,
         is_suspended=is_suspended and not _is_queued(snapshot, change),  # Kueue resumes what it lets in
-        is_growth_automatic=bool(grown) and all(one.is_growth_automatic for one in grown),
+        is_growth_automatic=bool(grown) and all(rollout_result.is_growth_automatic for rollout_result in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
     )
 
@@ -161,12 +161,12 @@ def _pods(snapshot: Snapshot, change: Revision, told: int) -> tuple[Pods, Pods]:
         return _pods_of(snapshot, change.before), _pods_of(snapshot, change.after, told)
     is_idle = bool(placed.idle) and not _is_queued(snapshot, change)
     new = [] if is_idle else [(template.spec, n) for template, n in placed.templates]
-    return [(one.template.spec, one.count) for one in placed.old], new
+    return [(alike.template.spec, alike.count) for alike in placed.old], new
 
 
 def _is_queued(snapshot: Snapshot, change: Revision) -> bool:
-    one = change.after
-    return bool(queued(snapshot, one.namespace, one.labels, [template for template, _ in change.templates]))
+    workload = change.after
+    return bool(queued(snapshot, workload.namespace, workload.labels, [template for template, _ in change.templates]))
 
 
 def _nodes_of(snapshot: Snapshot, workload: Workload) -> list[str]:
@@ -211,14 +211,14 @@ def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook
         return None
     found = cluster_cost(book.with_commitments(()), growth.new_nodes, {})
     alike = defaultdict[tuple[str, str], list[NodeCost]](list)
-    for one in found.nodes:
-        if one.node.provisioning is Provisioning.ON_DEMAND:
-            alike[one.node.price.machine_type, one.node.price.region_id].append(one)
+    for node in found.nodes:
+        if node.node.provisioning is Provisioning.ON_DEMAND:
+            alike[node.node.price.machine_type, node.node.price.region_id].append(node)
     like = {node.name: node for node in growth.new_nodes}
     paid = [
-        one.cost.total
+        cost.cost.total
         for some in alike.values()
-        for one in some[: paid_for(book, snapshot.nodes, like[some[0].node.node], len(some))]
+        for cost in some[: paid_for(book, snapshot.nodes, like[some[0].node.node], len(some))]
     ]
     return None if found.unpriced else found.cost.total - sum(paid)
 
@@ -240,7 +240,7 @@ def _usd_of_pods(
     found = cluster_cost(book, nodes, asked, owned)
     if not found.nodes or found.unpriced:
         return None
-    return number * fmean(one.cost.total - one.idle.total for one in found.nodes if one.idle is not None)
+    return number * fmean(node.cost.total - node.idle.total for node in found.nodes if node.idle is not None)
 
 
 def judged(
@@ -251,7 +251,7 @@ def judged(
     if part.lowest_ready is not None:
         too_few = policy.too_few_ready(before.replicas if before else part.replicas, part.replicas, part.lowest_ready)
         refusals = (Text(too_few),) if too_few else ()
-    excepted = next((one for one in held if one.covers(part.workload)), None)
+    excepted = next((exception for exception in held if exception.covers(part.workload)), None)
     passes = excepted is not None or not (refusals or fails(part, policy))
     return replace(part, passes=passes, refusals=refusals, exception=excepted)
 
@@ -277,7 +277,7 @@ def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | 
 # ── the whole change ─────────────────────────────────────────────────────────────────────────────────────────────────
 def apart(findings: list[Finding]) -> tuple[Finding, ...]:
     """Each once, but those that are told with their workload."""
-    return tuple(dict.fromkeys(one for one in findings if one.code not in BESIDE))
+    return tuple(dict.fromkeys(finding for finding in findings if finding.code not in BESIDE))
 
 
 def beyond_today(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:

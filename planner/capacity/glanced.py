@@ -44,7 +44,7 @@ def glanced(
     except TooLargeError:
         lacks = _UNPLAYED
     if growth is not None:
-        others = [one.what for one in unknowns(cluster, asked[-1], run.new_shapes.get(key))]
+        others = [unknown.what for unknown in unknowns(cluster, asked[-1], run.new_shapes.get(key))]
         lacks = next(filter(None, (*others, crowded(cluster, asked))), "")
     if lacks:
         said = Text(f"not known: {lacks}. Without that, it is {today.sentence}")
@@ -54,6 +54,6 @@ def glanced(
     grown = replace(
         today, verdict=Verdict.NEEDS_GROWTH, sentence=Text(f"{growth.sentence}. Today it is {today.sentence}"),
         headline=Text(f"it finishes once {growth.has_grown}"), is_growth_automatic=growth.grows_by_itself,
-        lowest_ready=min(one.ready for one in growth.run.moments[key][1:]),
+        lowest_ready=min(moment.ready for moment in growth.run.moments[key][1:]),
     )  # fmt: skip
     return replace(seen, answer=grown, tells_others=bool(growth.taken)), growth

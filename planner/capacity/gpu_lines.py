@@ -143,7 +143,7 @@ def supplies_of(lines: Sequence[GpuModelLine]) -> tuple[Supply, ...]:
 
     def rank(key: tuple[str, Sharing, str]) -> tuple[int, int, int]:
         of = units.get(unit(key[0]) or Unit.DEVICE, len(units))
-        return ways.index(key[1]), of, -sum(one.allocatable for one in by[key])
+        return ways.index(key[1]), of, -sum(gpu_model_line.allocatable for gpu_model_line in by[key])
 
     there = Units(offered={Offer(resource=name, sharing=how, profile=profile): 0 for name, how, profile in by})
     pending = Counter[str]()  # wanted of a resource, of no model that there is
@@ -191,17 +191,17 @@ def free_words(supplies: Sequence[Supply]) -> str:
     """``2,221 of 6,212 GPUs are free (8 more are out of use, on cordoned or not Ready nodes)``; what is no whole GPU by itself:
     ``1 T4, offered as 4 time slices: 3 time slices free``; and what is asked for beyond what there is. Where pods weren't seen what
     there is: ``6,212 GPUs in all; how many are free is not known``."""
-    if any(one.free is None for one in supplies):
-        offered = listing([_offered(one) for one in supplies], most=len(supplies))
+    if any(supply.free is None for supply in supplies):
+        offered = listing([_offered(supply) for supply in supplies], most=len(supplies))
         return f"{offered} in all; how many are free is not known"
-    plain = [one for one in supplies if one.is_whole or one.sharing is Sharing.PARTS]
+    plain = [supply for supply in supplies if supply.is_whole or supply.sharing is Sharing.PARTS]
     parts = [f"{one.free or 0:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
     verb = plural(plain[0].free or 0, "is", "are") if len(plain) == 1 else "are"
     shut = [f"{one.out_of_use:,} more{f' {one.noun}' if len(plain) > 1 else ''}" for one in plain if one.out_of_use]
-    is_one = known_sum(one.out_of_use for one in plain) == 1
+    is_one = known_sum(supply.out_of_use for supply in plain) == 1
     aside = f" ({listing(shut, most=len(shut))} {'is' if is_one else 'are'} {OUT_OF_USE})" if shut else ""
     said = [f"{listing(parts, most=len(parts))} {verb} free{aside}"] if plain else []
-    said += [_shared(one) for one in supplies if one not in plain]
+    said += [_shared(supply) for supply in supplies if supply not in plain]
     said += [
         f"pods hold parts of {one.noun} too, {one.parts_held}: fewer may be free" for one in supplies if one.parts_held
     ]

@@ -80,13 +80,13 @@ class Growth(Record, eq=False):
 
     @property
     def grows_by_itself(self) -> bool:
-        return all(one.pool.grows_by_itself for one in self.comes)
+        return all(come.pool.grows_by_itself for come in self.comes)
 
     @property
     def has_grown(self) -> str:
         """``pool gpu-t4 has 4 more nodes``."""
         return " and ".join(
-            f"pool {one.pool.name} has {count(one.nodes, 'more node', 'more nodes')}" for one in self.comes
+            f"pool {come.pool.name} has {count(come.nodes, 'more node', 'more nodes')}" for come in self.comes
         )
 
     @property
@@ -96,8 +96,8 @@ class Growth(Record, eq=False):
     @property
     def sentence(self) -> str:
         """``completes if pool gpu-t4 grows by 1 node (5 → 6, max 8); the autoscaler will bring 4``."""
-        said = f"completes if {' and '.join(one.sentence for one in self.fewest)}"
-        few, many = sum(one.nodes for one in self.fewest), sum(one.nodes for one in self.comes)
+        said = f"completes if {' and '.join(pool_growth.sentence for pool_growth in self.fewest)}"
+        few, many = sum(pool_growth.nodes for pool_growth in self.fewest), sum(come.nodes for come in self.comes)
         if many > few:
             by_pool = ", ".join(f"{one.nodes} of {one.pool.name}" for one in self.comes) if len(self.comes) > 1 else ""
             said += f"; the autoscaler will bring {many}" + (f" ({by_pool})" if by_pool else "")
@@ -162,7 +162,7 @@ def grow(
         try:
             if tried.play():
                 found = tried.growth()
-                if not (strange := [foreign[one.pool.name] for one in found.comes if one.pool.name in foreign]):
+                if not (strange := [foreign[come.pool.name] for come in found.comes if come.pool.name in foreign]):
                     return GrowthAnswer(growth=found, sentence=Text(found.sentence))
                 unknown += strange[:1]
                 continue
@@ -173,7 +173,7 @@ def grow(
             break
     if not unknown and (lacks := _lacking(asked, pools, waiting)):
         unknown.append(lacks)
-    said = [request_told(cluster.snapshot, one) for one in revisions]
+    said = [request_told(cluster.snapshot, revision) for revision in revisions]
     unknown += [words for words, is_known in said if not is_known]
     refused = [words for words, is_known in said if words and is_known]
     if says_why and not refused and not unknown:
@@ -244,7 +244,7 @@ class _Asked:
 
 def _put_last(cluster: Cluster, revisions: Sequence[Revision], priority: int) -> Cluster:
     """The cluster in which others' pods that wait with that priority come after the workloads'."""
-    own = {index for one in revisions for index in pods_of(cluster, one.after)}
+    own = {index for revision in revisions for index in pods_of(cluster, revision.after)}
 
     def put(index: int, pod: Pod) -> Pod:
         if index in own or not pod.waits or cluster.priority_of(pod.spec) != priority:
@@ -275,7 +275,7 @@ class _Scaling:
         self._groups, self._missing = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
         self._groups += tuple(untold)
         self.grown: set[NodeGroup] = set()
-        self._sizes = Sizes(asked.cluster, [*pools, *(one.pool for one in untold)], is_bound=is_bound)
+        self._sizes = Sizes(asked.cluster, [*pools, *(node_group.pool for node_group in untold)], is_bound=is_bound)
         self._offer = karpenter.Provisioner(asked.cluster, self._of_karpenter, is_bound=is_bound)
         self._waves: list[list[_New]] = []
         self._run = asked.stuck
@@ -354,7 +354,7 @@ class _Scaling:
         """With how many of the nodes, in the order they come, it completes; and how it goes then."""
         asked, new = self._asked, self.new
         grown = asked.cluster.grown(tuple(one.node for one in new))
-        rooms = [RoomWhenEmpty.of(asked.stuck, one) for one in asked.revisions]
+        rooms = [RoomWhenEmpty.of(asked.stuck, revision) for revision in asked.revisions]
         least = (
             room.least_growth(grown, len(new), one.after) for room, one in zip(rooms, asked.revisions, strict=True)
         )
@@ -377,7 +377,7 @@ class _Scaling:
         Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `calculateBackoffDuration`,
         `plugin/pkg/admission/nodetaint/admission.go`.
         """
-        taken = _taken(self._run, [one.node.name for one in self.new])
+        taken = _taken(self._run, [new.node.name for new in self.new])
         if not taken:
             return ""
         lucky = self._asked.played(self._waves, others_last_of=waiting.priority)
@@ -398,7 +398,7 @@ class _Scaling:
         return [words for words in said if words is not None]
 
     def _new_zones(self, pool: NodePool, fewest: int) -> list[tuple[NodeGroup, int]]:
-        counted = Counter(zone(one.node) for one in self.new[:fewest] if one.pool.name == pool.name)
+        counted = Counter(zone(new.node) for new in self.new[:fewest] if new.pool.name == pool.name)
         return [
             (group, counted[group.zone])
             for group in self._groups
@@ -408,7 +408,7 @@ class _Scaling:
     def missing(self, waiting: Shape) -> str:
         """What isn't known of pools whose nodes might take the pod; "" where that makes no difference."""
         of = {pool.name: pool for pool in self._pools}
-        pairs = [(str(one), of[one.pool]) for one in self._missing]
+        pairs = [(str(missing), of[missing.pool]) for missing in self._missing]
         found = [
             said for said, pool in pairs if pool.room() != 0 and tolerates_taints(waiting.spec.tolerations, pool.taints)
         ]
@@ -425,7 +425,7 @@ def _by_pool(new: Sequence[_New]) -> tuple[PoolGrowth, ...]:
 def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Of the new nodes those on which only others' pods are, by whose."""
     simulation, found = run.simulation, Counter[str]()
-    daemons = {one.key for one in simulation.snapshot.every_workload if one.traits.is_per_node}
+    daemons = {workload.key for workload in simulation.snapshot.every_workload if workload.traits.is_per_node}
     owners = workloads_by_owner(simulation.cluster)
     for name in names:
         pods = [pod for pod in simulation.pods.on(simulation.cluster.node_index[name]) if pod.owner not in daemons]

@@ -200,11 +200,11 @@ def room_by_node(cluster: Cluster, asked: Sequence[PodShape]) -> list[tuple[int,
     known: dict[Likeness, tuple[int, IntArray, NDArray[np.uint8]]] = {}
     shared = _state(cluster)
     answers = []
-    for one in asked:
-        key = likeness(cluster, one.namespace, one.labels, one.spec)
+    for pod_shape in asked:
+        key = likeness(cluster, pod_shape.namespace, pod_shape.labels, pod_shape.spec)
         if key not in known:
             spec = key.spec.value
-            shape = _offered_so(cluster, None, compile_shape(cluster, one.namespace, one.labels, spec))
+            shape = _offered_so(cluster, None, compile_shape(cluster, pod_shape.namespace, pod_shape.labels, spec))
             placed = _count(shared, shape)
             room = placed.counts if placed is not None else feasible(shared, shape).astype(np.int64)
             known[key] = (len(known), room, shape.static)
@@ -549,7 +549,7 @@ def stops(obstacles: Sequence[Obstacle]) -> str:
     first, others = obstacles[:1], obstacles[1:3]
     if first and not first[0].nodes:
         return str(first[0])
-    return ", ".join([*map(str, first), *(f"{one.nodes:,} {one.reason}" for one in others)])
+    return ", ".join([*map(str, first), *(f"{obstacle.nodes:,} {obstacle.reason}" for obstacle in others)])
 
 
 def in_pools(by_place: Sequence[tuple[str, str, int]]) -> str:

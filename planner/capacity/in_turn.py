@@ -34,12 +34,12 @@ def played(
     """The rollouts one after another, each once the one before is at rest, after those that are `scaled`; None unless each completes with
     `share` of its pods Ready, whatever chance decides in so many draws."""
     turns = let_in(cluster.snapshot, revisions)
-    later = [replace(one, after_seconds=WHEN_AT_REST) for one in turns]
+    later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
     changes = [*scaled, *later] if scaled else [turns[0], *later[1:]]
     first: Run | None = None
     for draw in range(DRAWS):
         run = simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
-        keeps = (lowest(run, one) >= ceil(share * one.after.pods_wanted - 1e-9) for one in turns)
+        keeps = (lowest(run, turn) >= ceil(share * turn.after.pods_wanted - 1e-9) for turn in turns)
         if not (all(run.done.values()) and all(keeps)):
             return None
         first = first or run
@@ -85,12 +85,12 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
     """Those with pods where its own may go, first those that hold what it asks for that is rarest, with the fewest pods."""
     may, pods = shape.static == Static.PASSES, cluster.snapshot.pods
     rarest, found = {row for row, _ in shape.asks[-1:]}, []
-    for one in others:
-        after = one.after
+    for revision in others:
+        after = revision.after
         if after.traits.is_per_node:
             continue  # its pods are where they were then
         own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):
-            found.append((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key, one))
-    yield from (one for *_, one in sorted(found, key=lambda each: each[:3])[:_MOST_ASKED])
+            found.append((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key, revision))
+    yield from (revision for *_, revision in sorted(found, key=lambda each: each[:3])[:_MOST_ASKED])

@@ -124,11 +124,11 @@ class Provisioner:
     ) -> bool:
         for pool in self._pools:
             left = remaining[pool.name]
-            options = [one for one in self._options[pool.name] if _is_within(one.type, left)]
+            options = [option for option in self._options[pool.name] if _is_within(option.type, left)]
             claim = _Claim(pool=pool, options=options)
             if options and self._join(cluster, state, claims, claim, shape):
                 claims.append(claim)
-                largest = {name: max(one.type.capacity.get(name, 0) for one in claim.options) for name in left}
+                largest = {name: max(option.type.capacity.get(name, 0) for option in claim.options) for name in left}
                 for name in left:
                     left[name] -= 1 if name == _NODES else largest[name]
                 return True
@@ -142,7 +142,7 @@ class Provisioner:
         for name, amount in {**pod_requests(shape.spec), PODS: 1}.items():
             asked[name] = asked.get(name, 0) + amount
         labels = {**_chosen(claim.pool, shape), **claim.labels}
-        options = [one for one in claim.options if _fits(one, asked, labels, shape)]
+        options = [option for option in claim.options if _fits(option, asked, labels, shape)]
         if options and (shape.has_affinity or shape.hard_spread or shape.host_ports or state.is_kept_away(shape)):
             options = _allowed(cluster, state, claims, claim, options, shape)
         if not options:
@@ -174,9 +174,9 @@ class Provisioner:
         told = pool.stated
         if told is None or not could_take(pool, waiting):
             return ""
-        known = {one.type.name for one in self._options[pool.name]}
+        known = {option.type.name for option in self._options[pool.name]}
         types = next((one for one in told.requirements if one.key == INSTANCE_TYPE and one.operator == "In"), None)
-        listed = {one.name for one in pool.instance_types}
+        listed = {instance_type.name for instance_type in pool.instance_types}
         lacks = {*pool.machine_types, *(types.values if types is not None else ())} - listed
         if listed and known and not lacks:
             return ""
@@ -202,7 +202,7 @@ _NODES: Final = "nodes"
 
 def unregistered(cluster: Cluster, pool: str) -> list[NodeClaim]:
     """The pool's nodes on their way that the snapshot doesn't show yet."""
-    found = (one for one in cluster.snapshot.node_claims if one.labels.get(KARPENTER_NODE_POOL) == pool)
+    found = (claim for claim in cluster.snapshot.node_claims if claim.labels.get(KARPENTER_NODE_POOL) == pool)
     return [one for one in found if not one.is_deleting and one.node not in cluster.node_index]
 
 
@@ -339,9 +339,9 @@ def _wanted(shape: Shape) -> Iterator[tuple[str, str]]:
     spec = shape.spec
     yield from spec.node_selector.items()
     for term in spec.node_affinity.required or ():
-        for one in term.match_expressions:
-            if one.operator == "In":
-                yield from ((one.key, value) for value in one.values)
+        for expression in term.match_expressions:
+            if expression.operator == "In":
+                yield from ((expression.key, value) for value in expression.values)
 
 
 def _chooses_elsewhere(cluster: Cluster, pool: NodePool, shape: Shape) -> bool:
@@ -361,11 +361,11 @@ def could_take(pool: NodePool, shape: Shape) -> bool:
     if told is None or not tolerates_taints(shape.spec.tolerations, told.taints):
         return False
     by_key: dict[str, list[Requirement]] = {}
-    for one in told.requirements:
-        by_key.setdefault(one.key, []).append(one)
+    for requirement in told.requirements:
+        by_key.setdefault(requirement.key, []).append(requirement)
     for key, value in shape.spec.node_selector.items():
         rules = by_key.get(key, [])
-        if not all(requirement_matches(one, {key: value}) for one in rules):
+        if not all(requirement_matches(rule, {key: value}) for rule in rules):
             return False
         if not rules and not _is_given(key) and told.labels.get(key, key == KARPENTER_NODE_POOL and pool.name) != value:
             return False

@@ -128,7 +128,7 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
         fewer[workload(pod)] += had - (pod.is_bound and not (pod.is_gone or pod.is_terminating))
         unplayed[workload(pod)] += had and is_unplayed(cluster, pod)
     missing = {key: number for key, number in fewer.items() if number > 0}
-    waiting = [one for one in simulation.queue.arrivals if not (one.is_bound or one.is_gone)]
+    waiting = [arrival for arrival in simulation.queue.arrivals if not (arrival.is_bound or arrival.is_gone)]
     of_each = Counter(workload(pod) for pod in waiting)
     away = [pod for pod in gone if not kind_in(pod.owner).is_per_node]
     came = any(pod.is_bound for pod in simulation.queue.arrivals)

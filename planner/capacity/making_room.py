@@ -307,13 +307,13 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillW
                     namespace=after.namespace,
                     name=after.name,
                     uid="",
-                    labels=one.labels,
-                    annotations=one.annotations,
-                    spec=one.spec,
+                    labels=template.labels,
+                    annotations=template.annotations,
+                    spec=template.spec,
                 ),
                 number,
             )
-            for one, number in revision.templates
+            for template, number in revision.templates
             if number
         ]
     if not found:

@@ -87,7 +87,7 @@ def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None 
             why = _stays(cluster, pod, workload, running[keys[pod.uid]])
             if why is None:
                 some = budgets.get(pod.namespace, ())
-                kept_by = [is_shut for one, is_shut in some if covers(one, pod.namespace, pod.labels)]
+                kept_by = [is_shut for budget, is_shut in some if covers(budget, pod.namespace, pod.labels)]
                 if any(kept_by) or len(kept_by) > 1:  # eviction refuses what two of them cover
                     why = Stays.BUDGET
             if why is None:
@@ -128,8 +128,8 @@ def _budgets(cluster: Cluster) -> dict[str, list[tuple[PodDisruptionBudget, bool
     found: dict[str, list[tuple[PodDisruptionBudget, bool]]] = defaultdict(list)
     if budgets := cluster.snapshot.pod_disruption_budgets:
         pods = Simulation(cluster).pods
-        for one in budgets:
-            found[one.namespace].append((one, not pods.budget_status(one).allowed))
+        for budget in budgets:
+            found[budget.namespace].append((budget, not pods.budget_status(budget).allowed))
     return found
 
 

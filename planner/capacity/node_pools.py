@@ -151,12 +151,12 @@ def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
     members = _members(cluster)
     limits = with_snapshots(cluster.snapshot, limits)
-    types = tuple(one for some in limits for one in some.instance_types)
-    known = _by_pool(members, [one for one in limits if one.name])
+    types = tuple(instance_type for some in limits for instance_type in some.instance_types)
+    known = _by_pool(members, [limit for limit in limits if limit.name])
     found = [_described(name, nodes, known.get(name, ())) for name, nodes in members.items()]
     found += [_described(name, [], stated) for name, stated in known.items() if name not in members]
     found = [replace(one, instance_types=types) if one.source is LimitSource.KARPENTER else one for one in found]
-    if quotas := tuple(one for some in limits for one in some.quotas):
+    if quotas := tuple(quota for some in limits for quota in some.quotas):
         found = [replace(one, quotas=quotas) for one in found]
     return tuple(sorted(found, key=lambda pool: pool.name))
 
@@ -183,32 +183,32 @@ def _members(cluster: Cluster) -> dict[str, list[Node]]:
 
 def unmatched(cluster: Cluster, limits: Iterable[PoolLimits]) -> tuple[str, ...]:
     """Groups of the cluster autoscaler that no pool could be found for."""
-    groups = [one for one in limits if one.group_names]
+    groups = [limit for limit in limits if limit.group_names]
     members = _members(cluster) if groups else {}
-    return tuple(one.name for one in groups if not _owner(one.group_names[0], members))
+    return tuple(group.name for group in groups if not _owner(group.group_names[0], members))
 
 
 # ── limits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> dict[str, list[PoolLimits]]:
     found: dict[str, list[PoolLimits]] = {}
     groups: dict[str, list[PoolLimits]] = {}
-    named = {**{one.name: [] for one in limits if not one.group_names}, **members}
-    tells_all = any(one.source in (LimitSource.GCLOUD, LimitSource.GKE_API) for one in limits)
-    for one in limits:
-        if one.group_names:
-            owner = _owner(one.group_names[0], named) or ("" if tells_all else one.name)
+    named = {**{limit.name: [] for limit in limits if not limit.group_names}, **members}
+    tells_all = any(limit.source in (LimitSource.GCLOUD, LimitSource.GKE_API) for limit in limits)
+    for limit in limits:
+        if limit.group_names:
+            owner = _owner(limit.group_names[0], named) or ("" if tells_all else limit.name)
             if owner:  # else it is of a pool without nodes, of which nobody says what they would have
-                groups.setdefault(owner, []).append(one)
+                groups.setdefault(owner, []).append(limit)
         else:
-            found.setdefault(one.name, []).append(one)
+            found.setdefault(limit.name, []).append(limit)
     for name, own in groups.items():  # one group a zone: a pool's limits are their sums
         found.setdefault(name, []).append(
             replace(
                 own[0],
                 name=name,
-                minimum=sum(one.minimum or 0 for one in own),
-                maximum=sum(one.maximum or 0 for one in own),
-                group_names=tuple(one.name for one in own),
+                minimum=sum(pool_limits.minimum or 0 for pool_limits in own),
+                maximum=sum(pool_limits.maximum or 0 for pool_limits in own),
+                group_names=tuple(pool_limits.name for pool_limits in own),
             )
         )
     return found
@@ -238,7 +238,7 @@ def _owner(group: str, members: dict[str, list[Node]]) -> str:
 def _described(name: str, nodes: list[Node], stated: Sequence[PoolLimits]) -> NodePool:
     ranked = sorted(stated, key=lambda one: _TRUST.index(one.source))
     told = next(iter(ranked), None)
-    cloud = next((one for one in ranked if one.source is not LimitSource.TYPED), None)
+    cloud = next((limits for limits in ranked if limits.source is not LimitSource.TYPED), None)
     label = pool_label(nodes[0]) if nodes else ""
     zones = Counter(zone(node) for node in nodes)
     for one in cloud.zones if cloud else ():
@@ -284,5 +284,5 @@ def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
 
 
 def _smallest(of_nodes: list[Amounts]) -> Amounts:
-    names = {name for one in of_nodes for name in one}
-    return FrozenMap({name: min(one.get(name, 0) for one in of_nodes) for name in sorted(names)})
+    names = {name for node in of_nodes for name in node}
+    return FrozenMap({name: min(node.get(name, 0) for node in of_nodes) for name in sorted(names)})

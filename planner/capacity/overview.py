@@ -129,7 +129,7 @@ def sentence_of(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kep
 def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
     """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
     counted = Counter(line.verdict for line in lines)
-    stuck, known, unknown = (counted[one] for one in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
+    stuck, known, unknown = (counted[verdict] for verdict in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
     grows = counted[Verdict.NEEDS_GROWTH]
     grow = f", {grows:,} could once node pools grow" if grows else ""
     refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]

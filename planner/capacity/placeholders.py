@@ -32,7 +32,7 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
     placeholders: list[Any] = []
     for node, room, many in spares:
         name = re.sub("[^a-z0-9-]+", "-", f"spare-{node_pool(node) or node.name}".lower())[:58].rstrip("-")
-        while any(one["metadata"]["name"] == name for one in buffers):
+        while any(buffer["metadata"]["name"] == name for buffer in buffers):
             name += "x"
         spec = _spec(node, room)
         buffers += [
@@ -71,9 +71,9 @@ def _spec(node: Node, room: Amounts) -> dict[str, Any]:
     }
     selector = {key: node.labels[key] for key in (pool_label(node) or INSTANCE_TYPE, ZONE) if node.labels.get(key)}
     tolerations = [
-        {"key": one.key, "operator": "Equal", "value": one.value, "effect": one.effect}
-        for one in node.taints
-        if not one.key.startswith(_PASSING)
+        {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+        for taint in node.taints
+        if not taint.key.startswith(_PASSING)
     ]
     return {
         **({"nodeSelector": selector} if selector else {}),

@@ -39,7 +39,7 @@ class ClusterRoom(Record):
     @property
     def fits_more(self) -> int:
         """Of the kind that has least room."""
-        return min((one.more for one in self.room), default=0)
+        return min((room.more for room in self.room), default=0)
 
 
 def room_of(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> Room:
@@ -59,10 +59,10 @@ def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[floa
     nodes = {node.name: node for node in snapshot.nodes if node.name in taken}
     costs = [
         (
-            _part(one.cost, found.requests, nodes[one.node.node].allocatable, gpu_count(nodes[one.node.node])),
-            one.node.node_pool,
+            _part(node.cost, found.requests, nodes[node.node.node].allocatable, gpu_count(nodes[node.node.node])),
+            node.node.node_pool,
         )
-        for one in cluster_cost(book, nodes.values(), EMPTY, owned_by_node(book, snapshot)).nodes
+        for node in cluster_cost(book, nodes.values(), EMPTY, owned_by_node(book, snapshot)).nodes
     ]
     return min(costs, default=(None, ""))
 

@@ -100,7 +100,7 @@ class Queues(Record):
     assumed: tuple[str, ...]
 
     def waiting_for(self, *outcomes: Outcome) -> int:
-        return sum(one.outcome in outcomes for one in self.waiting)
+        return sum(waiting.outcome in outcomes for waiting in self.waiting)
 
 
 def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | None = None) -> Queues:
@@ -114,11 +114,11 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
     then = with_changes(snapshot, changes)
     found, before = played(then), played(snapshot) if changes else {}
     state = state_of(then, rules_of(then))
-    names = {one.key: name_of(one) for one in then.queued_workloads}
+    names = {workload.key: name_of(workload) for workload in then.queued_workloads}
     order = sorted(found.values(), key=lambda one: (one.queue, one.place))
-    records = {one.key: one for one in then.queued_workloads}
+    records = {workload.key: workload for workload in then.queued_workloads}
     uses = tuple(_uses(state.tree, found))
-    when = {one.key: _when(then, state, one, order, records, runs) for one in order}
+    when = {verdict.key: _when(then, state, verdict, order, records, runs) for verdict in order}
     places = then.derived.once(_places, then)
     remedies = dict(_remedies(state, then, order))
     waiting = tuple(
@@ -140,8 +140,8 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
 
 def _uses(tree: Tree, found: Mapping[str, Verdict]) -> Iterator[QueueUse]:
     waiting: dict[str, int] = {}
-    for one in found.values():
-        waiting[one.queue] = waiting.get(one.queue, 0) + 1
+    for verdict in found.values():
+        waiting[verdict.queue] = waiting.get(verdict.queue, 0) + 1
     for name in sorted(tree.queues):
         queue = tree.queues[name]
         for fr, quota in queue.quotas.items():
@@ -189,7 +189,7 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
     Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
     """
     seen: set[str] = set()
-    records = {one.key: one for one in then.queued_workloads}
+    records = {workload.key: workload for workload in then.queued_workloads}
     _let_in(state, order)
     for one in order:
         if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:
@@ -201,12 +201,12 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
 
 def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
     """Those are let in that will be, and those go that will be evicted for them."""
-    for one in order:
-        for target in one.targets:
+    for verdict in order:
+        for target in verdict.targets:
             if target.held.key in state.tree.queues[target.held.queue].held:
                 state.tree.let_go(target.held)
-        if one.uses:
-            state.tree.hold(Held(key=one.key, queue=one.queue, uses=one.uses, priority=one.priority))
+        if verdict.uses:
+            state.tree.hold(Held(key=verdict.key, queue=verdict.queue, uses=verdict.uses, priority=verdict.priority))
 
 
 def _remedy(state: QuotaState, one: Verdict, record: QueuedWorkload) -> Text:
@@ -340,7 +340,7 @@ _RIVALS: Final = (Outcome.QUOTA, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN)
 
 def _deadlines(snapshot: Snapshot) -> dict[str, int]:
     """Job → its ``activeDeadlineSeconds``; it counts from when Kueue resumes it."""
-    found = {one.key: one.active_deadline_seconds for one in snapshot.every_workload}
+    found = {workload.key: workload.active_deadline_seconds for workload in snapshot.every_workload}
     return {key: seconds for key, seconds in found.items() if seconds is not None}
 
 
@@ -354,17 +354,17 @@ def _places(snapshot: Snapshot) -> dict[str, bool]:
     """Of each that is let in now whether all its pods find nodes, those of the others that are let in placed before; left out where
     that isn't known: without nodes and pods, of more than are played, or where it would without the others."""
     let = list(let_in_now(snapshot))
-    pods = sum(one.placed.pods for one in let if one.placed is not None)
+    pods = sum(revision.placed.pods for revision in let if revision.placed is not None)
     if not let or pods > MOST_PODS or not snapshot.nodes or not snapshot.if_known(True, NODE.name, POD.name):
         return {}
     cluster = compiled(snapshot)
     run = simulate(cluster, let)
     if run.is_cut:
         return {}
-    found = {one.after.name: True for one in let if run.done[one.after.key]}
-    alone = [one for one in let if one.after.name not in found]
+    found = {revision.after.name: True for revision in let if run.done[revision.after.key]}
+    alone = [revision for revision in let if revision.after.name not in found]
     return found | {
-        one.after.name: False for one in alone if not simulate(cluster, [one]).done[one.after.key]
+        revision.after.name: False for revision in alone if not simulate(cluster, [revision]).done[revision.after.key]
     }  # fmt: skip
 
 
@@ -392,12 +392,12 @@ def with_changes(snapshot: Snapshot, changes: Sequence[Change]) -> Snapshot:
 def with_quota(snapshot: Snapshot, change: Change) -> Snapshot:
     """The snapshot with another nominal quota; errors as `with_changes`."""
     name, flavor, resource = change.target.split("/", 2)
-    queue = next((one for one in snapshot.cluster_queues if one.name == name), None)
+    queue = next((cluster_queue for cluster_queue in snapshot.cluster_queues if cluster_queue.name == name), None)
     if queue is None:
-        known = listing([one.name for one in snapshot.cluster_queues]) or "none was given"
+        known = listing([cluster_queue.name for cluster_queue in snapshot.cluster_queues]) or "none was given"
         raise ChangeError(f"there is no ClusterQueue {name}", where=str(change), mend=f"Known: {known}")
     if not any((one.flavor, one.resource) == (flavor, resource) for group in queue.groups for one in group.quotas):
-        known = listing([f"{one.flavor}/{one.resource}" for group in queue.groups for one in group.quotas])
+        known = listing([f"{quota.flavor}/{quota.resource}" for group in queue.groups for quota in group.quotas])
         raise ChangeError(f"{name} has no quota of {flavor}/{resource}", where=str(change), mend=f"It has {known}")
     try:
         nominal = quantity.parse(change.value, resource)
@@ -412,11 +412,11 @@ def moved_words(before: Snapshot, after: Snapshot) -> str:
     if lacking(before):
         return "who is let in then isn't known without all of Kueue's lists"
     was, then = played(before), played(after)
-    names = {one.key: name_of(one) for one in after.queued_workloads}
+    names = {workload.key: name_of(workload) for workload in after.queued_workloads}
     moved = [
-        f"{names[key]}: {was[key].outcome} → {one.outcome}"
-        for key, one in then.items()
-        if was[key].outcome is not one.outcome
+        f"{names[key]}: {was[key].outcome} → {verdict.outcome}"
+        for key, verdict in then.items()
+        if was[key].outcome is not verdict.outcome
     ]
     return listing(moved) if moved else "nobody who waits is let in by it, and nobody waits for something else"
 
@@ -425,9 +425,9 @@ def _assumed(snapshot: Snapshot) -> Iterator[str]:
     yield (
         f"Played {of_rules(snapshot)}; its own configuration (other gates, resources that it leaves out) is in no object that is read"
     )
-    if snapshot.lacks("Cohort") and any(one.cohort for one in snapshot.cluster_queues):
+    if snapshot.lacks("Cohort") and any(queue.cohort for queue in snapshot.cluster_queues):
         yield "No Cohorts were given: taken for without quota of their own, and without cohorts above them"
     if rules_of(snapshot).fair is not None:
         yield "Its ClusterQueues show a weighted share, so Kueue shares fairly; its preemption strategies are taken for the default"
-    if any(one.checks for one in snapshot.cluster_queues):
+    if any(queue.checks for queue in snapshot.cluster_queues):
         yield "What admission checks say isn't known"

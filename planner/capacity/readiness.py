@@ -183,12 +183,12 @@ class World:
         if self.quotas:
             larger = tuple(
                 replace(
-                    one,
+                    quota,
                     hard=FrozenMap(
-                        {key: self.quotas.get((one.namespace, one.name, key), n) for key, n in one.hard.items()}
+                        {key: self.quotas.get((quota.namespace, quota.name, key), n) for key, n in quota.hard.items()}
                     ),
                 )
-                for one in snapshot.resource_quotas
+                for quota in snapshot.resource_quotas
             )
             cluster = cluster.with_snapshot(replace(snapshot, resource_quotas=larger))
         new = tuple(empty_copy(cluster, node, i) for i, node in enumerate(self.templates))
@@ -310,7 +310,7 @@ class Planner:
         self, world: World, states: dict[str, OwnRollout], share: float, aims: Aims, book: PriceBook | None,
         snapshot: Snapshot, pools: Sequence[NodePool] = (),
     ) -> None:  # fmt: skip
-        self.pools = {one.name: one for one in pools}
+        self.pools = {pool.name: pool for pool in pools}
         self.today, self.snapshot = world, snapshot
         self.now = dict(states)
         self.world, self.states = world, states
@@ -348,8 +348,8 @@ class Planner:
         tell("Whether all of it is needed", 0.8)
         self._take_back()
         tell("All together: every workload's rollout is played", 0.9)
-        free = [(one, effect) for one, effect in self.taken if one.kind is not MeasureKind.NODES]
-        nodes = [(one, effect) for one, effect in self.taken if one.kind is MeasureKind.NODES]
+        free = [(measure, effect) for measure, effect in self.taken if measure.kind is not MeasureKind.NODES]
+        nodes = [(measure, effect) for measure, effect in self.taken if measure.kind is MeasureKind.NODES]
         for_nothing = self._played(free, self.now)
         self.states = self._played(nodes, for_nothing, free) if nodes else for_nothing
         found = self._answer(for_nothing)
@@ -366,9 +366,9 @@ class Planner:
         if not taken:
             return dict(before)
         world = self._world_with((*base, *taken))
-        is_of_all = any(one.kind in (MeasureKind.NODES, MeasureKind.MOVES) for one, _ in taken)
-        own = {one.workload for one, _ in taken}
-        spaces = {one.workload.split("/")[1] for one, _ in taken if one.kind is MeasureKind.QUOTA}
+        is_of_all = any(measure.kind in (MeasureKind.NODES, MeasureKind.MOVES) for measure, _ in taken)
+        own = {measure.workload for measure, _ in taken}
+        spaces = {measure.workload.split("/")[1] for measure, _ in taken if measure.kind is MeasureKind.QUOTA}
         return before | world.states([key for key in before if is_of_all or key in own or key.split("/")[1] in spaces])
 
     # ── the state of things ──────────────────────────────────────────────────────────────────────────────────────────
@@ -493,7 +493,7 @@ class Planner:
     def _quota_measure(self, key: str, hard: Sequence[tuple[str, str, int]]) -> tuple[Measure, Effect]:
         """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
         space = key.split("/")[1]
-        today = {one.name: one.hard for one in self.snapshot.resource_quotas if one.namespace == space}
+        today = {quota.name: quota.hard for quota in self.snapshot.resource_quotas if quota.namespace == space}
         back = [(name, resource, today[name][resource]) for name, resource, _ in hard]
         names = tuple(dict.fromkeys(name for name, _, _ in hard))
         title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
@@ -510,9 +510,9 @@ class Planner:
         for measure, effect in changes:
             keys = [key]
             if measure.kind is MeasureKind.QUOTA:
-                keys = [one for one in self.states if one.split("/")[1] == space]
+                keys = [state for state in self.states if state.split("/")[1] == space]
             if measure.kind is MeasureKind.NODES:
-                keys = [one for one in self.states if not self._is_ready(one)]
+                keys = [state for state in self.states if not self._is_ready(state)]
             self._adopt(measure, effect, keys)
 
     # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -637,8 +637,8 @@ class Planner:
             return False
         tell(f"Who could be rolled out before it: {key}", 0.6)
         idle = self._who_only_waits(key)
-        lent = {one.key: 0 for one in idle}
-        loan = self._loan((key,), ((one, 0) for one in idle), {}), partial(World.more, loans={key: lent})
+        lent = {workload.key: 0 for workload in idle}
+        loan = self._loan((key,), ((workload, 0) for workload in idle), {}), partial(World.more, loans={key: lent})
         own = [None, *self._strategies_that_wait(key)]
         changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
         ways = [self._way(key, some) for some in changes]
@@ -648,7 +648,7 @@ class Planner:
         if found is None:
             return False
         turns, way = found
-        self.turns = (*self.turns, *(one.after.key for one in turns))
+        self.turns = (*self.turns, *(turn.after.key for turn in turns))
         change = next(some for some, one in zip(changes, ways, strict=True) if one is way)
         whose = (*self.turns, key)  # they lend for all of them
         told = [
@@ -675,9 +675,9 @@ class Planner:
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
         others = (known[one] for one in waiting if one in known and one != key and one not in self.turns)
         return [
-            one for one in others
-            if one.traits.surges_freely and settled(cluster.snapshot, replace(one, replicas=0)) == 0
-            and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, one))
+            workload for workload in others
+            if workload.traits.surges_freely and settled(cluster.snapshot, replace(workload, replicas=0)) == 0
+            and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
         ]  # fmt: skip
 
     def _after(self, key: str, before: tuple[str, ...]) -> tuple[Measure, Effect]:
@@ -692,12 +692,12 @@ class Planner:
 
     def _keep_others_ready(self) -> None:
         """Who could be rolled out before the sequence and can't be after it comes first, where the sequence still goes then."""
-        world, names = self.world, listing([short_name(one) for one in self.turns], None)
+        world, names = self.world, listing([short_name(turn) for turn in self.turns], None)
         if any(key in world.loans for key in self.turns):
             self._doubt(f"Whether all others can still be rolled out after {names} wasn't looked at.")
             return
         with part():
-            run = in_turn.played(world.cluster, [world.revision(one) for one in self.turns], self.share)
+            run = in_turn.played(world.cluster, [world.revision(turn) for turn in self.turns], self.share)
         if run is None:
             return
         after = OwnRollouts(Cluster(run.simulation.pods.snapshot_now()))
@@ -707,7 +707,7 @@ class Planner:
             return
         turns = (*late, *self.turns)
         with part():
-            if in_turn.played(world.cluster, [world.revision(one) for one in turns], self.share) is None:
+            if in_turn.played(world.cluster, [world.revision(turn) for turn in turns], self.share) is None:
                 self._doubt(f"After {names}, {listing([short_name(one) for one in late])} can't be rolled out.")
                 return
         self.turns = turns
@@ -781,21 +781,21 @@ class Planner:
     def _do_with_fewer_nodes(self, before: tuple[Any, ...]) -> None:
         """Nodes that were found for one workload after another may be more than all need: cheaper ones are tried, with all that costs
         nothing anew beside them. `before`: what was adopted before any of them."""
-        mine = [one for one, _ in self.taken if one.kind is MeasureKind.NODES]
+        mine = [measure for measure, _ in self.taken if measure.kind is MeasureKind.NODES]
         if not mine or self.today.cluster.node_count > MOST_NODES:
             return
-        number, month = sum(one.nodes for one in mine), _sum([one.usd_per_month for one in mine])
+        number, month = sum(measure.nodes for measure in mine), _sum([measure.usd_per_month for measure in mine])
         after = self._so_far()
         wanted = [key for key in self.states if self._is_ready(key)]
         least_of_all = max(self._at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
-        likes = {pool_key(one): one for one in self.world.templates}
-        most = [sum(pool_key(one) == pool for one in self.world.templates) for pool in likes]
+        likes = {pool_key(template): template for template in self.world.templates}
+        most = [sum(pool_key(template) == pool for template in self.world.templates) for pool in likes]
         offers = [
             self._offer(
                 (),
                 [(like, n) for like, n in zip(likes.values(), some, strict=True) if n],
                 0.0,
-                is_kept=any(one.is_kept for one in mine),
+                is_kept=any(measure.is_kept for measure in mine),
             )
             for some in product(*(range(n + 1) for n in most[:_MOST_POOLS]))
             if max(1, least_of_all) <= sum(some) < number
@@ -823,7 +823,7 @@ class Planner:
         self._roll_in_turn([key for key in lacking if not self._is_ready(key)])
         if not all(map(self._is_ready, wanted)):
             return False
-        new = [(replace(one, makes=()), effect) for one, effect in self.taken[first:]]
+        new = [(replace(measure, makes=()), effect) for measure, effect in self.taken[first:]]
         nodes = [one for one in new if one[0].kind is MeasureKind.NODES]
         last, effect = nodes.pop()
         free = [one for one in new if one[0].kind is not MeasureKind.NODES]
@@ -913,7 +913,7 @@ class Planner:
             return ""
         left, already = (
             pool.room(capacity_of(self.today.cluster, pool)),
-            sum(pool_key(one) == name for one in self.world.templates),
+            sum(pool_key(template) == name for template in self.world.templates),
         )
         if left is None or already + number <= left:
             return ""
@@ -969,7 +969,7 @@ class Planner:
     def _limit(self, template: Node, number: int) -> str:
         """What the pool's own limit says to that, in What if's words."""
         name = pool_key(template)
-        pool, already = self.pools.get(name), sum(pool_key(one) == name for one in self.world.templates)
+        pool, already = self.pools.get(name), sum(pool_key(node) == name for node in self.world.templates)
         return "" if pool is None else pool.grows(number, already, capacity_of(self.today.cluster, pool))
 
     def _remedies(self, key: str, kind: RemedyKind, world: World | None = None) -> list[Remedy]:
@@ -1001,9 +1001,9 @@ class Planner:
     def _take_back(self) -> None:
         """Each measure left out once, the dearest first: what all the others do without it isn't needed."""
         wanted = [key for key in self.states if self._is_ready(key)]
-        touched = {key for one, _ in self.taken for key in (*one.makes, one.workload)}
+        touched = {key for measure, _ in self.taken for key in (*measure.makes, measure.workload)}
         free = [one for one in self.taken if one[0].kind is not MeasureKind.NODES]
-        is_shared = any(one.kind is not MeasureKind.STRATEGY for one, _ in self.taken)
+        is_shared = any(measure.kind is not MeasureKind.STRATEGY for measure, _ in self.taken)
         for own in sorted(self.taken, key=lambda t: (t[0].kind is not MeasureKind.NODES, -(t[0].usd_per_month or 0.0))):
             is_strategy = own[0].kind is MeasureKind.STRATEGY
             if is_strategy and not is_shared:
@@ -1024,25 +1024,25 @@ class Planner:
     def _is_spare(self, own: tuple[Measure, Effect], free: Sequence[tuple[Measure, Effect]]) -> bool:
         """Whether what costs nothing isn't needed before the nodes are there either."""
         world = self._world_with(free)
-        touched = {key for one, _ in free for key in (*one.makes, one.workload)}
+        touched = {key for measure, _ in free for key in (*measure.makes, measure.workload)}
         ready = [key for key in touched if world.state(key).keeps(self.share)]
         return self._does_without([one for one in free if one is not own], ready)
 
     # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────
     def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
-        measures = tuple(one for one, _ in self.taken)
-        nodes = [one for one in measures if one.kind is MeasureKind.NODES]
+        measures = tuple(measure for measure, _ in self.taken)
+        nodes = [measure for measure in measures if measure.kind is MeasureKind.NODES]
         numbers = [sum(s.keeps(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
-        month, once = (_sum([getattr(one, name) for one in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
-        bounds = [self._at_least(key) for key in dict.fromkeys(key for one in nodes for key in one.makes)]
+        month, once = (_sum([getattr(node, name) for node in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
+        bounds = [self._at_least(key) for key in dict.fromkeys(key for node in nodes for key in node.makes)]
         found = PlanAnswer(
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
-            unknown=sum(one.verdict is Verdict.UNKNOWN for one in self.states.values()), measures=measures,
-            order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(one.nodes for one in nodes),
-            usd_per_month=month, usd_per_rollout=None if any(one.is_kept for one in nodes) else once,
+            unknown=sum(state.verdict is Verdict.UNKNOWN for state in self.states.values()), measures=measures,
+            order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(node.nodes for node in nodes),
+            usd_per_month=month, usd_per_rollout=None if any(node.is_kept for node in nodes) else once,
             uncounted=self._uncounted if nodes else (),
-            at_least_nodes=max((one.nodes for one in bounds), default=0),
-            at_least_usd=None if month is None else max((one.usd_per_month or 0.0 for one in bounds), default=0.0),
+            at_least_nodes=max((bound.nodes for bound in bounds), default=0),
+            at_least_usd=None if month is None else max((bound.usd_per_month or 0.0 for bound in bounds), default=0.0),
             doubt=Text(" ".join(self.doubts)), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         found = replace(found, unjudged=unjudged(self.snapshot))
@@ -1069,7 +1069,7 @@ class Planner:
         for place, one in enumerate(measures, 1):
             for key in dict.fromkeys((*one.makes, *([one.workload] if one.kind is not MeasureKind.NODES else []))):
                 needs[key] = (*needs.get(key, ()), place)
-        pools = {place: one.pool for place, one in enumerate(measures, 1)}
+        pools = {place: measure.pool for place, measure in enumerate(measures, 1)}
 
         turns = [
             key for key in self.turns if any(key in (own, *before) for own, (before, _) in self.world.turns.items())
@@ -1118,18 +1118,18 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
     kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
     for_nothing = {one.workload for one in found.measures if one.kind is not MeasureKind.NODES and one.makes}
-    is_free = [bool(one.makes) or one.workload in for_nothing for one in found.measures]
-    free = _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if is_one])
+    is_free = [bool(measure.makes) or measure.workload in for_nothing for measure in found.measures]
+    free = _changes([measure for measure, is_one in zip(found.measures, is_free, strict=True) if is_one])
     if free:
         parts.append(f"{found.ready_free:,} with {listing(free)} and no money")
-    nodes = [one for one in found.measures if one.kind is MeasureKind.NODES]
+    nodes = [measure for measure in found.measures if measure.kind is MeasureKind.NODES]
     if nodes:
         price = _node_price(found, nodes, aims)
         more = [
-            f"{one} more"
-            for one in _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if not is_one])
+            f"{change} more"
+            for change in _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if not is_one])
         ]
-        pools = [_node_words(nodes, pool) for pool in dict.fromkeys(one.pool for one in nodes)]
+        pools = [_node_words(nodes, pool) for pool in dict.fromkeys(node.pool for node in nodes)]
         parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}; {_least_words(found)}")
     if not free and not nodes and found.ready_all < found.total:
         parts.append("no measure was found that would make it more")
@@ -1156,7 +1156,7 @@ def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     """``$438 a month, or $4.57 if added for each of 20 rollouts``; of nodes that pods stay on, only the month."""
     if found.usd_per_month is None:
         return "whose price isn't known"
-    if any(one.is_kept for one in nodes):
+    if any(node.is_kept for node in nodes):
         return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {plural(found.nodes, 'it', 'them')}"
     once = 0.0 if found.usd_per_rollout is None else found.usd_per_rollout
     added = f"if added for each of {aims.rollouts_per_month:g} rollouts"
@@ -1170,15 +1170,15 @@ def _changes(measures: Sequence[Measure]) -> list[str]:
         MeasureKind.LEND: "loan",
     }  # fmt: skip
     means = {MeasureKind.ORDER: " (after other rollouts)", MeasureKind.LEND: " (others scaled down for a while)"}
-    counts = [(sum(one.kind is kind for one in measures), kind) for kind in names]
+    counts = [(sum(measure.kind is kind for measure in measures), kind) for kind in names]
     said = [f"{spelled(n)} {plural(n, names[kind])}{means.get(kind, '')}" for n, kind in counts if n]
-    moves = sum(one.moves for one in measures)
+    moves = sum(measure.moves for measure in measures)
     return [f"{count(moves, 'move')} of pods", *said] if moves else said
 
 
 def _node_words(nodes: Sequence[Measure], pool: str) -> str:
-    mine = [one for one in nodes if one.pool == pool]
-    number = sum(one.nodes for one in mine)
+    mine = [node for node in nodes if node.pool == pool]
+    number = sum(measure.nodes for measure in mine)
     model = mine[0].gpu_model
     return f"{spelled(number)} {f'{model} ' if model else ''}{plural(number, 'node')} more in {pool}"
 
@@ -1206,4 +1206,4 @@ def _back(command: str, size: int, pool: str) -> str:
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:
-    return None if any(one is None for one in amounts) else sum(one or 0.0 for one in amounts)
+    return None if any(amount is None for amount in amounts) else sum(amount or 0.0 for amount in amounts)

@@ -103,7 +103,7 @@ def rollout(
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
-    is_queued = any(one.queued is not None for one in prepared.revisions)
+    is_queued = any(revision.queued is not None for revision in prepared.revisions)
     limit = "as Kueue's queues stand" if is_queued else ""
     if run.completed and any(one.placed is not None and one.placed.assumes for one in prepared.revisions):
         limit = limit or "of what is counted of its pods"
@@ -190,14 +190,14 @@ def rollout(
     if stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
-        run.preempted or snapshot.capacity_buffers or any(m.pending for one in run.moments.values() for m in one)
+        run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
     )
     if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
     if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None:
         result = replace(result, ties=_of_todays_nodes(result.ties, snapshot, pools))
     found = _as_far_as_known(result, [one for _, one in unknown])
-    return _unplayed(found, unknown) if any(is_blind(cluster, one) for one in prepared.revisions) else found
+    return _unplayed(found, unknown) if any(is_blind(cluster, revision) for revision in prepared.revisions) else found
 
 
 def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
@@ -295,13 +295,13 @@ def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> Rollout
     """`result` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
     parts = tuple(
         replace(
-            one,
+            workload,
             verdict=Verdict.UNKNOWN,
-            sentence=Text(f"not known: {unknown.what}. Without that, it is {one.sentence}"),
+            sentence=Text(f"not known: {unknown.what}. Without that, it is {workload.sentence}"),
         )
-        if one.verdict is Verdict.STUCK
-        else one
-        for one in result.workloads
+        if workload.verdict is Verdict.STUCK
+        else workload
+        for workload in result.workloads
     )
     return replace(result, workloads=parts, findings=(*result.findings, unknown_finding(key, unknown)))
 
@@ -335,7 +335,7 @@ def _needs_growth(
 ) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
-    words = {one.words for one in run.happened}
+    words = {happening.words for happening in run.happened}
     parts = []
     for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
         grown = workload_rollout(run, revision, pod_times, keys)
@@ -380,14 +380,14 @@ def _needs_growth(
             *result.findings,
             *(
                 f
-                for one in growth.comes
-                for f in doubts(compiled(prepared.snapshot), one.pool, growth.nodes, shown.workload)
+                for come in growth.comes
+                for f in doubts(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
             ),
-            *scale_down.told(scale_down.leaving(run, [one.pool for one in growth.comes], how), shown.workload),
+            *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
         ),
         extra_nodes=len(growth.nodes),
         extra_gpus=growth.gpus,
-        fewest_nodes=sum(one.nodes for one in growth.fewest),
+        fewest_nodes=sum(pool_growth.nodes for pool_growth in growth.fewest),
         new_nodes=growth.nodes,
         node_template=_like(prepared.snapshot, growth.nodes),
     )
@@ -395,7 +395,7 @@ def _needs_growth(
 
 def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
     """Those that were played beside the change, in one line."""
-    words = [str(told_of(cluster, one)) for one in run.others[:_MOST_TOLD]]
+    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[:_MOST_TOLD]]
     if (more := len(run.others) - _MOST_TOLD) > 0:
         words.append(f"so {plural(more, 'is', 'are')} {more:,} more")
     if words:

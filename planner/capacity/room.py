@@ -143,12 +143,12 @@ def _offers(cluster: Cluster, pool: NodePool) -> tuple[PoolOffer, ...]:
     ranked = sorted(sums, key=lambda one: (list(Sharing).index(one.sharing), -sums[one][0], one.resource))
     return tuple(
         PoolOffer(
-            resource=one.resource, sharing=one.sharing, profile=one.profile,
-            noun=one.noun(0, is_only=units.is_only(one.resource)), allocatable=sums[one][0],
-            requested=known(sums[one][1], POD.name), free=known(sums[one][2], POD.name),
-            out_of_use=known(sums[one][3], POD.name),
+            resource=offer.resource, sharing=offer.sharing, profile=offer.profile,
+            noun=offer.noun(0, is_only=units.is_only(offer.resource)), allocatable=sums[offer][0],
+            requested=known(sums[offer][1], POD.name), free=known(sums[offer][2], POD.name),
+            out_of_use=known(sums[offer][3], POD.name),
         )
-        for one in ranked
+        for offer in ranked
     )  # fmt: skip
 
 

@@ -172,7 +172,7 @@ def _keeps(run: Run, pod: LivePod) -> bool:
         or pod.namespace == _SYSTEM
         or annotations.get(SAFE_TO_EVICT) == "false"
         or bool(spec.resource_claims)
-        or any(one.kind in _OF_THE_NODE for one in spec.volumes)
+        or any(volume.kind in _OF_THE_NODE for volume in spec.volumes)
     )
 
 

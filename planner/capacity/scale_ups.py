@@ -68,7 +68,7 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
 def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
     """A note to the workload `key`, which finds no room: nodes that were asked for pods that still wait are on their way. They stand
     within their pools' limits, so what the pools still bring has them among it."""
-    coming = [one for one in snapshot.events if one.reason in _COMING and _COMING[one.reason] in one.message]
+    coming = [event for event in snapshot.events if event.reason in _COMING and _COMING[event.reason] in event.message]
     waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits} if coming else {}
     found = {
         event.object_uid: at
@@ -91,9 +91,9 @@ def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
 def _tries(events: list[Event]) -> int:
     """How often it was tried: of one try each pod that waits for it has an event, so those of the object with most count."""
     by_object: Counter[tuple[str, str]] = Counter()
-    for one in events:
-        is_claim = one.object_kind == _CLAIM  # Karpenter tries each time with a new one
-        by_object[one.object_kind, "" if is_claim else one.object_uid or one.object_name] += max(1, one.count)
+    for event in events:
+        is_claim = event.object_kind == _CLAIM  # Karpenter tries each time with a new one
+        by_object[event.object_kind, "" if is_claim else event.object_uid or event.object_name] += max(1, event.count)
     return max(by_object.values())
 
 

@@ -163,7 +163,7 @@ def _takers(cluster: Cluster, state: State) -> dict[tuple[int, str], list[str]]:
 def in_words(snapshot: Snapshot, nodes: Sequence[NodeSeats]) -> str:
     """What of each offer is free, as rows of seats show it."""
     supplies = supplies_of(gpu_lines(compiled(snapshot)))
-    return "; ".join(filter(None, (_free(one, nodes) for one in supplies))) or "no node has GPUs"
+    return "; ".join(filter(None, (_free(supply, nodes) for supply in supplies))) or "no node has GPUs"
 
 
 def _free(supply: Supply, every: Sequence[NodeSeats]) -> str:

@@ -54,7 +54,7 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     called: dict[tuple[str, Offer], set[str]] = defaultdict(set)
     for n in np.flatnonzero(np.any([one.allocatable for one in resources], axis=0)).tolist() if resources else ():
         node = cluster.nodes[n]
-        here = [one for one in resources if one.allocatable[n]]
+        here = [resource for resource in resources if resource.allocatable[n]]
         names = [one.resource for one in here]
         for one in here:
             offered = offers_by_node(cluster, one.resource)[n]
@@ -77,7 +77,7 @@ def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
         )
         for (model, of), line in lines.items()
     ]  # fmt: skip
-    every = [*(_as_far_as_seen(cluster, one, POD.name) for one in found), *_devices(cluster)]
+    every = [*(_as_far_as_seen(cluster, supply, POD.name) for supply in found), *_devices(cluster)]
     return tuple(sorted(every, key=lambda one: (one.model, one.resource, one.sharing, one.profile)))
 
 
@@ -118,4 +118,4 @@ def _devices(cluster: Cluster) -> list[GpuSupply]:
         )
         for (model, driver), (nodes, line) in lines.items()
     ]  # fmt: skip
-    return [_as_far_as_seen(cluster, one, POD.name, "ResourceClaim") for one in found]
+    return [_as_far_as_seen(cluster, supply, POD.name, "ResourceClaim") for supply in found]

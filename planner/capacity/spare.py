@@ -34,7 +34,7 @@ _MOST_PODS: Final = 256  # of all buffers
 def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
     """The pods that cluster-autoscaler has wait for the buffers it provisions: none is admitted, so none has its class' priority."""
     snapshot, found = cluster.snapshot, list[LivePod]()
-    templates = {(one.namespace, one.name): one for one in snapshot.pod_templates}
+    templates = {(pod_template.namespace, pod_template.name): pod_template for pod_template in snapshot.pod_templates}
     for buffer in snapshot.capacity_buffers:
         if _why_not(snapshot, buffer):
             continue
@@ -73,9 +73,9 @@ def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]
     found = set[int]()
     for pod in pods:
         shape = recompiled(state.cluster, pod.shape)
-        nodes = [] if pod.is_gated else [int(one) for one in feasible_nodes(state, shape)]
+        nodes = [] if pod.is_gated else [int(node) for node in feasible_nodes(state, shape)]
         if nodes:
-            place = next((one for one in nodes if one in used or one in found), nodes[0])
+            place = next((node for node in nodes if node in used or node in found), nodes[0])
             state.add(shape, place)
             found.add(place)
     return found
@@ -84,17 +84,17 @@ def nodes_for(state: State, pods: Iterable[LivePod], used: set[int]) -> set[int]
 def not_played(snapshot: Snapshot) -> tuple[Finding, ...]:
     """The buffers and booked room that aren't played, each with the reason."""
     told = [
-        (f"{_name(one)} keeps no room in what is played: {why}", "More nodes may come, to fill it up again")
-        for one in snapshot.capacity_buffers
-        if (why := _why_not(snapshot, one)) and one.replicas
+        (f"{_name(buffer)} keeps no room in what is played: {why}", "More nodes may come, to fill it up again")
+        for buffer in snapshot.capacity_buffers
+        if (why := _why_not(snapshot, buffer)) and buffer.replicas
     ]
     told += [
         (
-            f"room that {_REQUEST} {one.namespace}/{one.name} has booked is played as free",
+            f"room that {_REQUEST} {request.namespace}/{request.name} has booked is played as free",
             "More nodes may come for others",
         )
-        for one in snapshot.provisioning_requests
-        if _is(one, "Provisioned") and not _is(one, "BookingExpired")
+        for request in snapshot.provisioning_requests
+        if _is(request, "Provisioned") and not _is(request, "BookingExpired")
     ]
     return tuple(
         Finding(severity=Severity.INFO, code="spare-not-played", object="", what=what, mend=mend) for what, mend in told
@@ -116,11 +116,11 @@ class Consumers(Record):
     def of(cls, snapshot: Snapshot, revisions: Sequence[Revision]) -> Consumers:
         """Those of a snapshot and a change."""
         return cls(
-            pods=frozenset(one.uid for one in snapshot.pods if not one.node_name and request_named(one.annotations)),
+            pods=frozenset(pod.uid for pod in snapshot.pods if not pod.node_name and request_named(pod.annotations)),
             workloads=frozenset(
-                one.after.key
-                for one in revisions
-                if any(request_named(template.annotations) for template, _ in one.after.templates)
+                revision.after.key
+                for revision in revisions
+                if any(request_named(template.annotations) for template, _ in revision.after.templates)
             ),
         )
 

@@ -33,7 +33,7 @@ def with_brought(
         return tuple(options)
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
-    asked = [one for one in options if one.is_best or one.is_current][:_MOST]
+    asked = [option for option in options if option.is_best or option.is_current][:_MOST]
 
     def brought(one: Option) -> Brought | None:
         changed = [
@@ -46,4 +46,4 @@ def with_brought(
             return None
         return found.brought(book) if found else Brought(nodes=0, seconds=0.0, usd=0.0)
 
-    return tuple(replace(one, brought=brought(one)) if one in asked else one for one in options)
+    return tuple(replace(option, brought=brought(option)) if option in asked else option for option in options)

@@ -238,7 +238,7 @@ def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
         assert one.seconds is not None
         return (-one.lowest_ready, one.seconds, one.cost.billed_gpus if one.cost else 0)
 
-    kept = unbeaten((one for one in strategies if one.seconds is not None), figures)
+    kept = unbeaten((strategy for strategy in strategies if strategy.seconds is not None), figures)
     compared = _compared(tuple(strategies))
     return tuple(
         replace(one, is_worth=one in kept or one in compared or one.is_current or one.is_recreate) for one in strategies
@@ -247,9 +247,9 @@ def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:
 
 def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | None, StrategyPrice | None]:
     """The strategy with spare GPUs that keeps all pods up with the fewest, and the best one that completes without any."""
-    priced = [one for one in strategies if one.cost is not None]
-    spare = [one for one in priced if one.cost is not None and one.cost.billed_gpus]
-    none = [one for one in priced if one.cost is not None and not one.cost.billed_gpus and not one.needs_room]
+    priced = [strategy for strategy in strategies if strategy.cost is not None]
+    spare = [price for price in priced if price.cost is not None and price.cost.billed_gpus]
+    none = [price for price in priced if price.cost is not None and not price.cost.billed_gpus and not price.needs_room]
 
     def rank(one: StrategyPrice) -> tuple[int, bool, int, int]:
         assert one.lowest_ready is not None

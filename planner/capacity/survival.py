@@ -154,13 +154,13 @@ class Survival(Record):
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
         """How many nodes there are, or of them those whose loss isn't survived."""
-        mine = (one for one in self.losses if one.scope is Scope.NODE and (one.gpus or not with_gpus))
-        return sum(one.alike for one in mine if one.is_broken or not broken)
+        mine = (loss for loss in self.losses if loss.scope is Scope.NODE and (loss.gpus or not with_gpus))
+        return sum(loss.alike for loss in mine if loss.is_broken or not broken)
 
     @property
     def usd_per_month(self) -> float | None:
-        prices = [one.usd_per_month for one in self.spare]
-        return None if None in prices else sum(one or 0.0 for one in prices)
+        prices = [spare.usd_per_month for spare in self.spare]
+        return None if None in prices else sum(price or 0.0 for price in prices)
 
 
 def survival(
@@ -181,17 +181,17 @@ def survival(
     played, too_large, hopeless = list[tuple[_Lost, Outcome]](), list[str](), set[Scope]()
     names = cluster.node_names
     single = (_Lost(scope=Scope.NODE, name=names[some[0]], nodes=(some[0],), alike=len(some)) for some in kinds)
-    for one in (*single, *_at_once(cluster, label)):
-        if one.scope in hopeless:  # a smaller one was too large
-            too_large.append(one.name)
+    for lost in (*single, *_at_once(cluster, label)):
+        if lost.scope in hopeless:  # a smaller one was too large
+            too_large.append(lost.name)
             continue
         try:
             with part(units=units):
-                played.append((one, player.lose(one.nodes)))
+                played.append((lost, player.lose(lost.nodes)))
         except TooLargeError:
-            too_large.append(one.name)
-            if one.scope is not Scope.NODE:
-                hopeless.add(one.scope)
+            too_large.append(lost.name)
+            if lost.scope is not Scope.NODE:
+                hopeless.add(lost.scope)
     mender = _Mender(player, book)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
     mends = {i: mender.mend(*played[i]) for i in order}
@@ -308,7 +308,7 @@ def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], kn
         for number in range(2, size + 1):
             is_every = comb(len(mine) + number - 1, number) <= left
             choices = combinations_with_replacement(heavy if is_every else heavy[:_HEAVIEST], number)
-            lost = islice((places for one in choices if (places := _of_each(one))), left)
+            lost = islice((places for choice in choices if (places := _of_each(choice))), left)
             breaks = None
             for places in lost:
                 left -= 1
@@ -472,7 +472,7 @@ class _Mender:
 def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrade]:
     """Each pool with surge as it is set, else GKE's default, and blue-green."""
     for name in dict.fromkeys(filter(None, map(node_pool, cluster.nodes))):
-        mine = [one for one in limits if one.name == name]
+        mine = [limit for limit in limits if limit.name == name]
         for strategy in UpgradeStrategy:
             known = next((one.upgrade for one in mine if one.upgrade and one.upgrade.strategy is strategy), None)
             told = known or UpgradeSettings(strategy=strategy)
@@ -498,7 +498,7 @@ def _sentence(made: Survival) -> str:
     nodes, broken = made.nodes(), made.nodes(broken=True)
     if not nodes:
         return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
-    untold = sum(one.alike for one in made.losses if one.scope is Scope.NODE and one.missing and not one.is_broken)
+    untold = sum(loss.alike for loss in made.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken)
     parts = [f"every one of {count(nodes, 'node')} can be lost by itself: every pod comes back"]
     if untold:
         parts = [f"of {untold:,} of {count(nodes, 'node')} it isn't known whether they can be lost"]
@@ -508,18 +508,18 @@ def _sentence(made: Survival) -> str:
         if 0 < gpus < nodes:
             parts[0] += f", of those with GPUs {made.nodes(broken=True, with_gpus=True):,} of {gpus:,}"
     for scope, (noun, many) in _NOUNS.items():
-        mine = [one for one in made.losses if one.scope is scope]
+        mine = [loss for loss in made.losses if loss.scope is scope]
         worst = max(mine, key=lambda one: one.missing, default=None)
         if worst is not None and worst.is_broken:
-            lost = sum(one.is_broken for one in mine)
+            lost = sum(loss.is_broken for loss in mine)
             words = f"{lost:,} of {count(len(mine), noun, many)} can't; at worst {count(worst.missing, 'pod')}"
             parts.append(f"{words} without {worst.name}")
     if made.spare:
         price = "" if made.usd_per_month is None else f", {usd(made.usd_per_month)} a month,"
         for_whom = "any one node can be lost" if made.is_for_all else "more of them can"
-        nodes_in = [f"{count(one.nodes, 'spare node')} in {one.pool}" for one in made.spare]
+        nodes_in = [f"{count(spare.nodes, 'spare node')} in {spare.pool}" for spare in made.spare]
         parts.append(f"with {listing(nodes_in, None)}{price} {for_whom}")
-    unknown = sum(one.unknown for one in made.losses if one.scope is Scope.NODE)
+    unknown = sum(loss.unknown for loss in made.losses if loss.scope is Scope.NODE)
     if made.too_large:
         parts.append(f"too large to be played: {listing(made.too_large)}")
     return "; ".join(
@@ -537,7 +537,7 @@ def spare_words(spare: Iterable[Spare]) -> str:
 
 def whose_words(some: Iterable[Fewer]) -> str:
     """``2 of prod/web, 1 of dev/api``; of groups that aren't whole, that none of their pods works."""
-    return listing([f"{one.pods:,} of {short_name(one.workload)}{_torn(one)}" for one in some])
+    return listing([f"{fewer.pods:,} of {short_name(fewer.workload)}{_torn(fewer)}" for fewer in some])
 
 
 def _torn(one: Fewer) -> str:
@@ -555,12 +555,12 @@ def notes(made: Survival) -> list[str]:
     )
     one_draw = "Each loss is played once, in one of the ways in which kube-scheduler may choose among equals: another may end otherwise."
     found = [at_once, one_draw]
-    if any(not one.is_survived for one in made.losses):
+    if any(not loss.is_survived for loss in made.losses):
         found.append(
             "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
             "no autoscaler adds any."
         )
     found += [f"No {several(one)} were read: whether one holds an upgrade back isn't known." for one in made.unread]
-    if any(not one.is_proven for one in made.together):
+    if any(not together.is_proven for together in made.together):
         found.append("Of pools marked so not every choice of nodes was played.")
     return found

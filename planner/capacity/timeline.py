@@ -94,22 +94,22 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         revisions = let_in(prepared.snapshot, prepared.revisions)
         return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
     texts = iter(beside.manifests)
-    given = {one: next(texts, "") for one in beside.later if one.change.kind is ChangeKind.APPLY}
+    given = {later: next(texts, "") for later in beside.later if later.change.kind is ChangeKind.APPLY}
     planned: list[Planned] = []
-    for one in sorted(beside.later, key=lambda one: one.after_seconds):
-        case = ChangeCase(cluster, one.change, beside.limits)
-        if one.change.kind is ChangeKind.ADD:
-            cluster, found = _added(case, one, len(planned))
-        elif one.change.kind is ChangeKind.UPGRADE:
-            cluster, found = _upgraded(case, one, prepared)
-        elif one.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
-            cluster, found = _opened(case, one, prepared, planned)
-        elif one.change.kind is ChangeKind.ROLLOUT and (mine := _asked(one, prepared, beside.first)):
-            prepared, found = _deferred(cluster, one, prepared, mine)
-        elif one.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.ROLLOUT):
-            prepared, found = _changed(case, one, prepared, given.get(one, ""), namespace)
+    for later in sorted(beside.later, key=lambda one: one.after_seconds):
+        case = ChangeCase(cluster, later.change, beside.limits)
+        if later.change.kind is ChangeKind.ADD:
+            cluster, found = _added(case, later, len(planned))
+        elif later.change.kind is ChangeKind.UPGRADE:
+            cluster, found = _upgraded(case, later, prepared)
+        elif later.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
+            cluster, found = _opened(case, later, prepared, planned)
+        elif later.change.kind is ChangeKind.ROLLOUT and (mine := _asked(later, prepared, beside.first)):
+            prepared, found = _deferred(cluster, later, prepared, mine)
+        elif later.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.ROLLOUT):
+            prepared, found = _changed(case, later, prepared, given.get(later, ""), namespace)
         else:
-            found = _happening(case, one, prepared)
+            found = _happening(case, later, prepared)
         planned.append(found)
     _check_upgrades(cluster, planned)
     return Timeline(
@@ -349,7 +349,7 @@ def _that_stay_a_while(case: ChangeCase, names: Sequence[str], taint: Taint, pre
 
 
 def _honors(spec: PodSpec) -> bool:
-    return any(one.node_taints_policy == "Honor" for one in spec.topology_spread)
+    return any(constraint.node_taints_policy == "Honor" for constraint in spec.topology_spread)
 
 
 def _check_cordons(case: ChangeCase, names: Sequence[str], prepared: Prepared) -> None:

@@ -126,7 +126,7 @@ def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup,
     Source: karpenter `pkg/controllers/nodeclaim/lifecycle/launch.go`, `initialization.go`: only one that is initialized has all its
     resources, and has lost its startup taints.
     """
-    coming = (one for one in cluster.snapshot.node_claims if not one.is_deleting)
+    coming = (node_claim for node_claim in cluster.snapshot.node_claims if not node_claim.is_deleting)
     claims = [one for one in coming if not (one.is_initialized and one.node in cluster.node_index)]
     for claim in claims[:_MOST_CLAIMS]:
         of, at = claim.labels.get(KARPENTER_NODE_POOL, ""), claim.launched_at
@@ -254,9 +254,9 @@ def _wanted(waiting: Shape) -> dict[str, str]:
     """A node's labels that the pod would be content with, as far as it names them."""
     found = dict(waiting.spec.node_selector)
     for term in (waiting.spec.node_affinity.required or ())[:1]:
-        for one in term.match_expressions:
-            if one.operator in ("In", "Exists"):
-                found.setdefault(one.key, one.values[0] if one.values else "true")
+        for expression in term.match_expressions:
+            if expression.operator in ("In", "Exists"):
+                found.setdefault(expression.key, expression.values[0] if expression.values else "true")
     return found
 
 

@@ -177,7 +177,7 @@ class ChangeCase(Record, kw_only=False, eq=False):
             one.name: one for one in self.snapshot.every_workload if one.traits.is_batch and one.namespace == namespace
         }
         if name not in jobs or jobs[name].is_finished:
-            running = [one.name for one in jobs.values() if not one.is_finished]
+            running = [job.name for job in jobs.values() if not job.is_finished]
             raise self._missing(f"Job {name} that isn't done in namespace {namespace}", JOB.name, running)
         return jobs[name]
 
@@ -253,10 +253,10 @@ def _daemons_told(snapshot: Snapshot, pods: Counter[str], sign: int) -> Snapshot
     return replace(
         snapshot,
         workloads=tuple(
-            replace(one, **{name: getattr(one, name) + sign * pods[one.key] for name in _TOLD})
-            if pods[one.key]
-            else one
-            for one in snapshot.workloads
+            replace(workload, **{name: getattr(workload, name) + sign * pods[workload.key] for name in _TOLD})
+            if pods[workload.key]
+            else workload
+            for workload in snapshot.workloads
         ),
     )
 
@@ -337,11 +337,11 @@ def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
     elif not own:
         words += ": nothing makes it anew"
     elif is_done:
-        words += f": its successor is on {', '.join(sorted({cluster.node_names[one.node] for one in own}))}"
+        words += f": its successor is on {', '.join(sorted({cluster.node_names[live_pod.node] for live_pod in own}))}"
     else:
-        waiting = next(one for one in own if not one.is_bound)
+        waiting = next(live_pod for live_pod in own if not live_pod.is_bound)
         words += f": its successor waits: {waiting.message or 'never tried'}"
-    preempted = [one for one in run.simulation.preempted if one not in run.moved]
+    preempted = [live_pod for live_pod in run.simulation.preempted if live_pod not in run.moved]
     words += f"; {count(len(preempted), 'pod')} preempted for it" if preempted else ""
     return replace(run.simulation.pods.snapshot_now(), nodes=case.snapshot.nodes), case.step(words, is_done=is_done)
 
@@ -411,7 +411,7 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     if way.why_not:
         return case.snapshot, case.step(f"pool {case.pool().name} can't be upgraded{way.why_not}", is_done=False)
     steps = list(upgrade_steps(case))
-    return steps[-1].after, _upgraded(case, [one.run for one in steps], way.how, steps[0].of)
+    return steps[-1].after, _upgraded(case, [step.run for step in steps], way.how, steps[0].of)
 
 
 class UpgradeStep(Record):

@@ -43,15 +43,15 @@ _NO_QUESTIONS: Final = {
 }  # fmt: skip
 """Commands that ask no question of the hall."""
 
-_ENTRIES: Final = {name.replace("_", "-"): one for name, one in {**INDEX, **_NO_QUESTIONS}.items() if one.room}
+_ENTRIES: Final = {name.replace("_", "-"): entry for name, entry in {**INDEX, **_NO_QUESTIONS}.items() if entry.room}
 ROOMS: Final = {
-    room: {name: one.line for name, one in _ENTRIES.items() if one.room == room and not one.called}
+    room: {name: entry.line for name, entry in _ENTRIES.items() if entry.room == room and not entry.called}
     for room in (NOW, ROLLOUTS, CAPACITY, HEALTH, MONEY, OVER_TIME, SETUP)
 }
 """Room → command → one line, as the help has them."""
 
 WITHIN: Final = {
-    home: {name: one for name, one in _ENTRIES.items() if one.called.split(" ")[0] == home}
+    home: {name: entry for name, entry in _ENTRIES.items() if entry.called.split(" ")[0] == home}
     for commands in ROOMS.values() for home in commands
 }  # fmt: skip
 """Command → those that stand within it, by the names they had by themselves, which go on working."""
@@ -59,7 +59,7 @@ WITHIN: Final = {
 COMMANDS: Final = {
     name: line
     for commands in ROOMS.values() for home, first in commands.items()
-    for name, line in {home: first, **{name_of(one): one.line for one in WITHIN[home].values()}}.items()
+    for name, line in {home: first, **{name_of(entry): entry.line for entry in WITHIN[home].values()}}.items()
 }  # fmt: skip
 """How each command is called (``capacity --seats``) → one line."""
 
@@ -71,7 +71,7 @@ def _with_quiet(command: click.Command) -> click.Command:
     if isinstance(command, click.Group):
         for below in command.commands.values():
             _with_quiet(below)
-    elif all(one.name != "quiet" for one in command.params):
+    elif all(param.name != "quiet" for param in command.params):
         command.params.append(
             click.Option(
                 ["--quiet", "-q"], is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
@@ -105,7 +105,7 @@ class _Commands(click.Group):
             if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in rest):
                 command = self.get_command(ctx, name)
                 assert command is not None
-                is_its_own = any(asks[0] in one.opts for one in command.params)
+                is_its_own = any(asks[0] in param.opts for param in command.params)
                 is_kept = is_its_own and not {"-h", "--help"} & set(rest)
                 return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
         return super().resolve_command(ctx, args)
@@ -136,7 +136,7 @@ class _Commands(click.Group):
             below = self.get_command(click.Context(self), name)
             assert below is not None
             home.add_command(below, word)
-        elif all(word not in one.opts for one in home.params):
+        elif all(word not in param.opts for param in home.params):
             said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {name_of(entry)} --help"
             home.params.append(click.Option([word], is_flag=True, expose_value=False, help=said))
 

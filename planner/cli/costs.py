@@ -34,17 +34,17 @@ def _print_actual(called: Called, bill: ClusterBill) -> None:
         return
     rows = [
         {
-            "machine": one.machine_type,
-            "region": one.region_id,
-            "bought": one.provisioning,
-            "nodes": one.nodes,
-            "list USD/h": f"{one.list_usd_per_hour:.6g}",
-            "billed USD/h": f"{one.billed_usd_per_hour:.6g}",
-            "list a month": usd(one.list_usd),
-            "billed a month": usd(one.billed_usd),
-            "SKUs": ", ".join(one.skus[:3]),
+            "machine": part.machine_type,
+            "region": part.region_id,
+            "bought": part.provisioning,
+            "nodes": part.nodes,
+            "list USD/h": f"{part.list_usd_per_hour:.6g}",
+            "billed USD/h": f"{part.billed_usd_per_hour:.6g}",
+            "list a month": usd(part.list_usd),
+            "billed a month": usd(part.billed_usd),
+            "SKUs": ", ".join(part.skus[:3]),
         }
-        for one in found.parts
+        for part in found.parts
     ]
     click.echo()
     terminal.say_rows(rows)

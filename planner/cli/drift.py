@@ -30,7 +30,7 @@ def _print(report: DriftReport, values: Mapping[str, Any]) -> None:
 def _print_service(service: ServiceDrift, *, everything: bool) -> None:
     told = telling.of_service(service)
     terminal.say(f"{service.service} ({', '.join(told.environments)})")
-    sentences = [one.sentence for one in service.explanations] or [service.sentence]
+    sentences = [explanation.sentence for explanation in service.explanations] or [service.sentence]
     for sentence in sentences:
         terminal.say(f"  {sentence}")
     terminal.say_rows([dict(row) for row in matrix_rows(told, everything=everything)])

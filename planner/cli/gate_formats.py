@@ -41,7 +41,7 @@ def text(found: GateAnswer, source: str) -> str:
     for part in _worth_telling(found):
         parts += [f"{part.workload}: {part.sentence}"]
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
-        parts += [f"  warning: {one}" for one in part.warnings]
+        parts += [f"  warning: {warning}" for warning in part.warnings]
         parts += [f"  kube-scheduler: {part.scheduler_message}"] if part.scheduler_message else []
         parts += [f"  policy: {refusal}" for refusal in part.refusals]
         parts += [f"  excepted until {one.expires}: {one.reason}" for one in [part.exception] if one]
@@ -52,7 +52,7 @@ def text(found: GateAnswer, source: str) -> str:
     parts += [f"policy: {refusal}" for refusal in found.refusals]
     parts += [f"policy: {one}" for one in _expired(found)]
     parts.append(_takes(found))
-    parts += [f"meanwhile: {one.sentence}" for one in found.meanwhile]
+    parts += [f"meanwhile: {event_beside.sentence}" for event_beside in found.meanwhile]
     parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
     parts += [
         f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
@@ -61,7 +61,7 @@ def text(found: GateAnswer, source: str) -> str:
     ]
     lines = printable("\n".join([*parts, f"from {source}"])).rstrip().split("\n")
     columns = terminal.width()  # what is indented by four is a command
-    return "".join(f"{one if one[:4].isspace() else terminal.fitted(one, columns=columns)}\n" for one in lines)
+    return "".join(f"{line if line[:4].isspace() else terminal.fitted(line, columns=columns)}\n" for line in lines)
 
 
 def markdown(found: GateAnswer, source: str, link: str = "") -> str:
@@ -80,7 +80,7 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
         parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
     parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*found.refusals, *_expired(found)))]
     parts.append(f"{literal(_takes(found))}\n")
-    parts += [f"- meanwhile: {literal(one.sentence)}\n" for one in found.meanwhile]
+    parts += [f"- meanwhile: {literal(event_beside.sentence)}\n" for event_beside in found.meanwhile]
     if found.unchanged:
         parts.append(f"Unchanged: {literal(listing(found.unchanged, most=10))}\n")
     parts.append(f"<sub>From {literal(source)}, by Headroom {version('headroom-planner')}</sub>\n")
@@ -207,7 +207,7 @@ def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
 def _why(part: GatedWorkload) -> str:
     said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES else []
     said += [_growth(part)] if part.extra_nodes else []
-    return "; ".join([*said, *map(str, part.refusals), *(f"warning: {one}" for one in part.warnings)])
+    return "; ".join([*said, *map(str, part.refusals), *(f"warning: {warning}" for warning in part.warnings)])
 
 
 def _is_plain_growth(part: GatedWorkload) -> bool:

@@ -51,7 +51,7 @@ def pool_limits(snapshot: Snapshot, files: tuple[str, ...], gke: str | None) -> 
     """What files and the cloud say of node pools."""
     from planner.sources import gcloud, node_pools
 
-    known = tuple(one for name in files for one in node_pools.read(name))
+    known = tuple(limits for name in files for limits in node_pools.read(name))
     return node_pools.stated(snapshot, known + (gcloud.read_live(gke) if gke else ()))
 
 
@@ -166,7 +166,7 @@ def ask_prometheus(url: str, token_file: Path | None, ask: Callable[[Prometheus]
 def manifests_of(then: Any) -> dict[str, str]:
     """The manifests that the events of ``--then`` apply, as their setting."""
     given = options.read(MeanwhileSettings, {"then": then}).then
-    files = [one.change.target for one in given if one.change.kind is ChangeKind.APPLY]
+    files = [later.change.target for later in given if later.change.kind is ChangeKind.APPLY]
     from planner.sources import manifests
 
     return {"then_manifests": json.dumps([manifests.read((file,)).text for file in files])} if files else {}

@@ -177,7 +177,7 @@ def _read(snapshot: Snapshot) -> dict[str, Any]:
         "taken_at": snapshot.taken_at,
         "nodes": len(snapshot.nodes),
         "pods": len(snapshot.pods),
-        "workloads": [one.key for one in snapshot.workloads],
+        "workloads": [workload.key for workload in snapshot.workloads],
         "not_seen": account.not_seen(snapshot),
     }
 
@@ -194,9 +194,9 @@ def _tools() -> Iterator[types.Tool]:
     for name in TOOLS:
         question = question_called(name)
         taken = {
-            one.name: _schema(one)
-            for one in settings_of(question.settings)
-            if (one.on_command and not one.is_hidden) or one.is_private
+            setting.name: _schema(setting)
+            for setting in settings_of(question.settings)
+            if (setting.on_command and not setting.is_hidden) or setting.is_private
         }
         yield types.Tool(
             name=name,

@@ -67,7 +67,7 @@ def need(partner: str, flags: Iterable[str]) -> None:
         For the first of them.
     """
     context = click.get_current_context()
-    named = {flag: one.name for one in context.command.params for flag in (*one.opts, *one.secondary_opts)}
+    named = {flag: param.name for param in context.command.params for flag in (*param.opts, *param.secondary_opts)}
     for flag in flags:
         if context.get_parameter_source(named[flag] or "") is ParameterSource.COMMANDLINE:
             raise alone(flag, partner)

@@ -100,7 +100,7 @@ def show(
     else:
         text()
     if output == "text":
-        told(one.kind for snapshot in clusters for one in question.lacks(snapshot))
+        told(unseen.kind for snapshot in clusters for unseen in question.lacks(snapshot))
 
 
 TOLD: Final = "planner.cli.told"

@@ -90,7 +90,7 @@ def _another(called: Called) -> dict[str, Any]:
     if (first.url, first.cluster) != (last.url, last.cluster):
         return others
     store = Store(last.url)
-    later = max((store.at(one, now=time.time()) for one in (first, last)), key=lambda one: one.taken_at)
+    later = max((store.at(place, now=time.time()) for place in (first, last)), key=lambda one: one.taken_at)
     return others | {"history": store.history((later.cluster,), until=later.taken_at)}
 
 
@@ -181,8 +181,8 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
 
         store, days = Store(specs[0]), values["last_days"]
         history = store.history(values["of_clusters"], None if days is None else days_before(time.time(), days))
-        newest = {one.cluster: one for one in store.snapshots(history.clusters)}
-        return Called(specs, [store.snapshot(one) for one in newest.values()], settings, values, history)
+        newest = {snapshot.cluster: snapshot for snapshot in store.snapshots(history.clusters)}
+        return Called(specs, [store.snapshot(stored) for stored in newest.values()], settings, values, history)
     if Want.OTHERS in question.wants:
         return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):

@@ -42,7 +42,7 @@ def arguments(given: Sequence[str], commands: click.Group) -> list[str]:
     assert command is not None
     if any(_has(words, option) for option in _WORKLOAD_OPTIONS):
         words = _in_namespace(words, found.get("namespace") or _namespace_of(found.get("context", "")))
-    if any("--namespace" in one.opts for one in command.params):
+    if any("--namespace" in param.opts for param in command.params):
         reads_manifests = any(_has(words, option) for option in _MANIFEST_OPTIONS)
         namespace = found.get("namespace") or (_namespace_of(found.get("context", "")) if reads_manifests else "")
         words[place:place] = ["--namespace", namespace] if namespace else []
@@ -91,7 +91,7 @@ def _in_namespace(words: list[str], namespace: str) -> list[str]:
 
 def _lacks_cluster(command: click.Command, words: list[str]) -> bool:
     """Whether the command takes a CLUSTER that isn't among `words`."""
-    first = next((one for one in command.params if isinstance(one, click.Argument)), None)
+    first = next((param for param in command.params if isinstance(param, click.Argument)), None)
     if first is None or first.name not in ("cluster", "clusters") or {"--help", "-h"} & set(words):
         return False
     with command.make_context("", list(words), resilient_parsing=True) as context:

@@ -114,7 +114,7 @@ def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, 
     click.echo(
         f"{sum(len(row.usd_per_hour) for row in found.rows):,} prices of {len(found.rows):,} machine types taken, written to {path}"
     )
-    _print_doubts([str(one) for one in found.doubts])
+    _print_doubts([str(doubt) for doubt in found.doubts])
 
 
 def _print_doubts(doubts: list[str]) -> None:

@@ -54,7 +54,7 @@ class Cluster(Record, kw_only=False):
     @property
     def workloads(self) -> tuple[str, ...]:
         """Every workload, ``Deployment/prod/api``."""
-        return tuple(one.key for one in self.snapshot.workloads)
+        return tuple(workload.key for workload in self.snapshot.workloads)
 
     def __repr__(self) -> str:
         nodes, pods = len(self.snapshot.nodes), len(self.snapshot.pods)
@@ -216,7 +216,7 @@ def ask(
     snapshot, beside = cluster.snapshot, tuple(one.snapshot for one in others)
     given = Given(
         limits=limits(snapshot, tuple(map(str, node_pools))),
-        book=book(tuple(Path(one) for one in prices), tuple(discounts)),
+        book=book(tuple(Path(price) for price in prices), tuple(discounts)),
         others=beside,
         history=_history(store),
         now=time.time() if now is None else now,
@@ -241,7 +241,7 @@ def prepared(name: str, about: Sequence[str], settings: Mapping[str, Any]) -> tu
     if name not in INDEX:
         raise InputError(f"there is no question {name!r}", where="name", mend=f"Choose one of {', '.join(INDEX)}")
     question = question_called(name)
-    known = {one.name: one for one in settings_of(question.settings)}
+    known = {setting.name: setting for setting in settings_of(question.settings)}
     asked: dict[str, Any] = {}
     for key, value in settings.items():
         if isinstance(value, Path):

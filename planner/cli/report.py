@@ -63,7 +63,7 @@ def written(found: Review, settings: ReportSettings, given: Given, form: str) ->
         both = [found.snapshot, *given.others]
         return tables.as_json(document(QUESTION, both, settings, found.answer, *found.documents()))
     if form == "csv":
-        rows = [{"chapter": one.chapter.title, **row} for one in found.chapters for row in one.rows]
+        rows = [{"chapter": chapter.chapter.title, **row} for chapter in found.chapters for row in chapter.rows]
         return tables.as_csv(rows)
     return _markdown(found)
 
@@ -76,15 +76,15 @@ def _markdown(found: Review) -> str:
         step = f" **Next:** {literal(line.step)}" if line.step else ""
         parts.append(f"- **{line.about}**: {literal(sentence(line.said))}{step}")
     parts.append("")
-    for one in found.chapters:
-        parts.append(f"## {literal(one.chapter.title)}\n")
-        if one.chapter.not_known:
-            parts.append(f"Not known: {literal(one.chapter.not_known)}\n")
-        elif one.said:
-            parts.append(f"{literal(one.said)}\n")
-        parts.append(tables.as_markdown(one.shown) or "None.\n")
-        if one.more:
-            parts.append(f"… and {one.more:,} more rows: JSON and CSV have them all.\n")
+    for chapter in found.chapters:
+        parts.append(f"## {literal(chapter.chapter.title)}\n")
+        if chapter.chapter.not_known:
+            parts.append(f"Not known: {literal(chapter.chapter.not_known)}\n")
+        elif chapter.said:
+            parts.append(f"{literal(chapter.said)}\n")
+        parts.append(tables.as_markdown(chapter.shown) or "None.\n")
+        if chapter.more:
+            parts.append(f"… and {chapter.more:,} more rows: JSON and CSV have them all.\n")
     parts.append("## What is not known\n")
     parts.append("".join(f"- {literal(one)}\n" for one in found.answer.not_known) or "Nothing that was asked for.\n")
     parts.append("## Inputs and their ages\n")

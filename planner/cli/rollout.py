@@ -119,7 +119,7 @@ def command(
     if as_script:
         is_lacking = result.verdict in (Verdict.STUCK, Verdict.UNKNOWN) and not result.remedies
         ways = [] if is_lacking else [steps_of(result, one + 1) for one in range(max(1, len(result.remedies)))]
-        ways = [one for one in ways if one[1]]
+        ways = [way for way in ways if way[1]]
         return _print_script("way out", ways, result.sentence, status, snapshot, way_out, context)
     costs, also = None, []
     if with_costs and not costs_question.QUESTION.not_known(snapshot):
@@ -154,7 +154,7 @@ def _certify(
     found = QUESTION.answer(snapshot, settings, given)
     status = QUESTION.exit_status(snapshot, found)
     if way_out is not None:
-        plans = [(one.title, one.steps) for one in found.plans]
+        plans = [(plan.title, plan.steps) for plan in found.plans]
         return _print_script("plan", plans, found.sentence, status, snapshot, way_out, context)
     text = partial(_print_certificate, found, snapshot, notes(found))
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
@@ -226,8 +226,8 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         terminal.say(f"{remedy.title}{more}", head="way out: ", indent="  ")
         terminal.say(f"  {remedy.sentence}; about {duration(remedy.seconds)}", indent="  ")
         _print_steps(remedy.steps)
-    for one in result.apply:
-        _print_applied(one)
+    for applied in result.apply:
+        _print_applied(applied)
     for finding in result.findings:
         click.echo()
         terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")

@@ -57,8 +57,8 @@ def _watch(spec: str, until: float, days: int) -> Watch:
         place = names.read_place(spec)
         clusters = (place.cluster,) if place.cluster else ()
         return Store(place.url).node_watch(clusters, since=until - days * 86_400.0, until=until)
-    one = read_cluster(spec)
-    return watch_snapshots([(one.source, one)])
+    snapshot = read_cluster(spec)
+    return watch_snapshots([(snapshot.source, snapshot)])
 
 
 def _lives(path: Path | None) -> tuple[Life, ...]:

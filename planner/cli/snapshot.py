@@ -84,9 +84,9 @@ def _keep(store: Store, spec: str, name: str | None, taken_at: str | None, asked
         snapshot, found, written_by=version("headroom-planner"), prices=given.book.digest if given.book else ""
     )
     is_new = store.write(cluster, snapshot, rows)
-    for one in found:
-        if one.error:
-            click.echo(f"headroom: warning: {cluster}: {one.question} isn't answered: {one.error}", err=True)
+    for answered in found:
+        if answered.error:
+            click.echo(f"headroom: warning: {cluster}: {answered.question} isn't answered: {answered.error}", err=True)
     place = names.Place(url=store.url, cluster=cluster, time=names.time_text(snapshot.taken_at))
     return f"{'wrote' if is_new else 'there already:'} {place}  {words.count(len(rows['facts']), 'fact')}"
 

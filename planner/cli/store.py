@@ -38,11 +38,11 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> Non
     store = Store(url)
     rows: list[Row] = [
         {
-            "cluster": one.cluster,
-            "taken": words.moment(one.taken_at),
-            "CLUSTER": str(names.Place(url=store.url, cluster=one.cluster, time=names.time_text(one.taken_at))),
+            "cluster": stored.cluster,
+            "taken": words.moment(stored.taken_at),
+            "CLUSTER": str(names.Place(url=store.url, cluster=stored.cluster, time=names.time_text(stored.taken_at))),
         }
-        for one in store.snapshots(clusters)
+        for stored in store.snapshots(clusters)
     ]
     _show(rows, output_format, empty="the store has no snapshot")
 

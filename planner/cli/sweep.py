@@ -68,6 +68,6 @@ def _places(specs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
             continue
         place = names.read_place(spec)
         store = Store(place.url)
-        for one in store.snapshots((place.cluster,) if place.cluster else ()):
-            moment = names.Place(url=place.url, cluster=one.cluster, time=names.time_text(one.taken_at))
-            yield one.cluster, str(moment)
+        for snapshot in store.snapshots((place.cluster,) if place.cluster else ()):
+            moment = names.Place(url=place.url, cluster=snapshot.cluster, time=names.time_text(snapshot.taken_at))
+            yield snapshot.cluster, str(moment)

@@ -57,13 +57,13 @@ def suggestion_rows(services: Iterable[ServiceDrift]) -> list[Row]:
     return [
         {
             "service": service.service,
-            "environment": one.environment,
-            "container": one.suggestion.container,
-            "today": one.today,
-            "suggested": one.suggestion.text,
-            "rule": one.suggestion.rule,
-            "source": one.suggestion.source,
+            "environment": suggestion.environment,
+            "container": suggestion.suggestion.container,
+            "today": suggestion.today,
+            "suggested": suggestion.suggestion.text,
+            "rule": suggestion.suggestion.rule,
+            "source": suggestion.suggestion.source,
         }
         for service in services
-        for one in service.suggestions
+        for suggestion in service.suggestions
     ]

@@ -94,12 +94,12 @@ def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> Service
     members = [reference, *sorted((m for m in members if m is not reference), key=lambda m: m.environment)]
     rows = rows_of(members)
     explanations = tuple(found for member in members[1:] if (found := _explanation(member, reference)))
-    troubled = {one.environment for one in explanations}
+    troubled = {explanation.environment for explanation in explanations}
     first = sorted(
         members, key=lambda member: member.environment not in troubled
     )  # stable: the reference leads the rest
     quiet = [member for member in members if member.is_quiet]
-    suggestions = tuple(one for member in first for one in _suggestions(member, quiet))
+    suggestions = tuple(suggestion for member in first for suggestion in _suggestions(member, quiet))
     restart_counts = tuple(member.restart_count for member in members)
     return ServiceDrift(
         service=name,
@@ -269,9 +269,9 @@ def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
             object=found.workload,
             what=str(found.sentence).removesuffix("."),
             mend="; ".join(
-                f"{one.suggestion.container}: {one.suggestion.text}"
-                for one in service.suggestions
-                if one.environment == found.environment
+                f"{suggestion.suggestion.container}: {suggestion.suggestion.text}"
+                for suggestion in service.suggestions
+                if suggestion.environment == found.environment
             ),
         )
         for service in drift((snapshot,)).services

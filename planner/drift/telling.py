@@ -16,7 +16,7 @@ def of_service(service: ServiceDrift, most: int = MOST_SIDE_BY_SIDE) -> ServiceD
     restart, and of the others first one of each kind; in the order that they have."""
     if len(service.environments) <= most:
         return service
-    explained = {one.environment for one in service.explanations}
+    explained = {explanation.environment for explanation in service.explanations}
     seen = set()
     rank = []
     for place, environment in enumerate(service.environments):
@@ -43,7 +43,7 @@ def of_report(report: DriftReport, most: int = MOST_SIDE_BY_SIDE) -> tuple[str, 
     """At most `most` of its `environments`: those compared with, those in trouble, then the others; in their order."""
     every = environments(report)
     compared = {service.reference for service in report.services}
-    explained = {one.environment for service in report.services for one in service.explanations}
+    explained = {explanation.environment for service in report.services for explanation in service.explanations}
     ranked = sorted(every, key=lambda name: (name not in compared, name not in explained))
     kept = set(ranked[:most])
     return tuple(name for name in every if name in kept)

@@ -46,7 +46,7 @@ def _container(member: EnvironmentMember, name: str, names: int) -> Container | 
     containers = member.workload.template.spec.containers
     if len(containers) == 1 and names == 1:
         return containers[0]
-    return next((one for one in containers if one.name == name), None)
+    return next((container for container in containers if container.name == name), None)
 
 
 def _row(aspect: Aspect, container: str, cells: Sequence[Cell | None]) -> Row:
@@ -134,7 +134,7 @@ def _amount(amount: int | None, resource: str) -> Cell:
 
 
 def _working_set(member: EnvironmentMember, container: Container) -> Cell:
-    seen = max((one.working_set_bytes for one in usage_of(member, container)), default=None)
+    seen = max((usage.working_set_bytes for usage in usage_of(member, container)), default=None)
     return Cell("not measured" if seen is None else measured_bytes(seen), seen)
 
 

@@ -20,7 +20,7 @@ def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
         return tuple(lines)
     return tuple(
         first if not rest else replace(
-            first, name=listing([first.name, *(one.name for one in rest)], most=1),
+            first, name=listing([first.name, *(allocated_cost.name for allocated_cost in rest)], most=1),
             **{part: round(sum(getattr(one, part) for one in (first, *rest)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
         )
         for first, *rest in alike(lines, lambda one: (one.share, round(one.gpu_usd), round(one.cpu_usd), round(one.memory_usd)))

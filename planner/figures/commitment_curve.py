@@ -21,10 +21,10 @@ def figure(use: ModelUse) -> go.Figure:
     drawn = go.Figure()
     for term in use.terms:
         name, colour = _LOOK[term.term]
-        levels = [one.level for one in term.points]
+        levels = [point.level for point in term.points]
         for said, dash, values in (
-            (name, "solid", [one.saved_usd for one in term.points]),
-            (f"{name}, use fallen", "dot", [one.saved_after_fall_usd for one in term.points]),
+            (name, "solid", [point.saved_usd for point in term.points]),
+            (f"{name}, use fallen", "dot", [point.saved_after_fall_usd for point in term.points]),
         ):
             drawn.add_trace(
                 line(levels, values, f"%{{x:,}} GPUs, {said}: %{{y:$,.0f}} a month", colour, name=said, line_dash=dash)
@@ -49,7 +49,7 @@ def figure(use: ModelUse) -> go.Figure:
 def alt(use: ModelUse) -> str:
     """The takeaway."""
     best = [
-        f"{_LOOK[one.term][0]}: {count(one.best.level, 'GPU')} saves {usd(one.best.saved_usd)} a month"
-        for one in use.terms
+        f"{_LOOK[term.term][0]}: {count(term.best.level, 'GPU')} saves {usd(term.best.saved_usd)} a month"
+        for term in use.terms
     ]
     return f"What commitments of {use.gpu_model or use.resource} would save. {'; '.join(best) or use.sentence}."

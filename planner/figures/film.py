@@ -35,17 +35,17 @@ def told(films: Sequence[Film], titles: Sequence[str] = (), *, newly: str = "its
     It opens where a film that is stuck comes to its end, else at the beginning.
     """
     letters = _holders(films)
-    stops = side_by_side([one.frames for one in films])
+    stops = side_by_side([film.frames for film in films])
     names = [printable(one, one_line=True) for one in titles] or [printable(one.title, one_line=True) for one in films]
     return {
-        "films": [_film(one, name, letters) for one, name in zip(films, names, strict=True)],
+        "films": [_film(film, name, letters) for film, name in zip(films, names, strict=True)],
         "holders": [
             {"letter": letter, "name": printable(name, one_line=True), "colour": colour}
             for name, (_, letter, colour) in letters.items()
         ],
-        "stops": [list(one) for one in stops],
-        "start": len(stops) - 1 if any(one.is_stuck for one in films) else 0,
-        "doing": [_DOING[one] for one in Doing],
+        "stops": [list(stop) for stop in stops],
+        "start": len(stops) - 1 if any(film.is_stuck for film in films) else 0,
+        "doing": [_DOING[doing] for doing in Doing],
         "newly": newly,
         "waiting": "Waiting for a node",
     }
@@ -67,7 +67,7 @@ def _holders(films: Sequence[Film]) -> dict[str, tuple[int, str, str]]:
 
 
 def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) -> dict[str, Any]:
-    names = shortened([one.name for one in film.nodes])
+    names = shortened([node.name for node in film.nodes])
     doing = list(Doing)
     edges = film.wait_for
     return {
@@ -88,14 +88,14 @@ def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) ->
             ]
             for one in film.blocks
         ],
-        "frames": [_frame(film, one) for one in film.frames],
-        "lane": any(one.waiting for one in film.frames) or any(one.node == WAITS for one in film.blocks),
+        "frames": [_frame(film, frame) for frame in film.frames],
+        "lane": any(frame.waiting for frame in film.frames) or any(block.node == WAITS for block in film.blocks),
         "more": _more(film),
         "stuck": "Nothing moves any more." if film.is_stuck else "",
         "over": "nothing moves any more" if film.is_stuck else "done",
         "cycle": [
-            printable(f"{one.source} — {one.label} → {one.target}", one_line=True)
-            for one in edges
+            printable(f"{edge.source} — {edge.label} → {edge.target}", one_line=True)
+            for edge in edges
         ],
         "about": len(film.about),
         "is_cycle": bool(edges) and edges[-1].target == edges[0].source,
@@ -122,10 +122,10 @@ def _noun(film: Film, number: int) -> str:
 
 
 def _tracks(film: Film) -> list[dict[str, Any]]:
-    ready = [one.ready for one in film.frames]
+    ready = [frame.ready for frame in film.frames]
     found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none"}]  # fmt: skip
     if film.resource:
-        held = [one.held for one in film.frames]
+        held = [frame.held for frame in film.frames]
         found.append(
             {
                 "name": f"{_noun(film, 2)} held" + ("" if film.counts == "Ready" else " by these"),
@@ -144,7 +144,7 @@ def _more(film: Film) -> str:
         said.append(f"{count(film.more_nodes, 'more node')} that its pods are on or may go to aren't drawn")
     if film.skipped > 0:
         said.append(f"{count(film.skipped, 'step')} between these aren't shown")
-    if film.resource and any(one.node >= 0 and not one.amount for one in film.blocks):
+    if film.resource and any(block.node >= 0 and not block.amount for block in film.blocks):
         said.append(f"pods that ask for no {_noun(film, 1)} are counted and not drawn on their nodes")
     if not film.resource:
         said.append("its pods ask for no GPU: each block is a pod, others' aren't drawn")

@@ -61,7 +61,7 @@ def _loss(found: Survival | None) -> Iterator[Line]:
     if found is None:
         yield Line("One loss", "Not worked out here, of a cluster as large.", "headroom survive CLUSTER", "")
         return
-    worst: Loss | None = max((one for one in found.losses if one.missing), key=lambda one: one.missing, default=None)
+    worst: Loss | None = max((loss for loss in found.losses if loss.missing), key=lambda one: one.missing, default=None)
     nodes, broken = found.nodes(), found.nodes(broken=True)
     said = f"{broken:,} of {count(nodes, 'node')} can't be lost without a pod that doesn't come back"
     if worst is not None:
@@ -79,7 +79,7 @@ def _money(asked: dict[str, Any]) -> Iterator[Line]:
     saved = asked["savings"].fleet if "savings" in asked else None
     step = ""
     if saved is not None and saved.expected_usd > 0:
-        moving = [one for one in saved.moves if one.saved_usd > 0]
+        moving = [move for move in saved.moves if move.saved_usd > 0]
         first = f": {moving[0].workload} first" if moving else ""
         step = f"Spot is expected to save {usd(saved.expected_usd)} a month{first}"
     if "costs" in asked:

@@ -14,12 +14,12 @@ from planner.history.days import DayOfGpus, TrendLine
 def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
     """Steps a day; the band of days in which it is full is shaded."""
     drawn = go.Figure()
-    at = [one.day for one in days]
-    wanted = [one.held + (one.waiting or 0) for one in days]
+    at = [day.day for day in days]
+    wanted = [day.held + (day.waiting or 0) for day in days]
     for name, colour, dash, values in (
-        ("in all", palette.LINE, "dash", [one.allocatable for one in days]),
+        ("in all", palette.LINE, "dash", [day.allocatable for day in days]),
         ("held or wanted", palette.ORANGE, "dot", wanted),
-        ("held", palette.BLUE, "solid", [one.held for one in days]),
+        ("held", palette.BLUE, "solid", [day.held for day in days]),
     ):
         drawn.add_trace(
             drawing.line(
@@ -39,7 +39,7 @@ def figure(days: Sequence[DayOfGpus], line: TrendLine | None) -> go.Figure:
         drawn.add_annotation(
             x=line.full_from, y=1, yref="paper", text="full", showarrow=False, xanchor="left", yanchor="top"
         )
-    drawn.update_yaxes(title_text="GPUs", rangemode="tozero", **whole([one.allocatable for one in days]))
+    drawn.update_yaxes(title_text="GPUs", rangemode="tozero", **whole([day.allocatable for day in days]))
     drawn.update_xaxes(type="date", tickformat="%Y-%m-%d", nticks=6)
     return drawing.laid_out(drawn, 320, drawing.ABOVE)
 

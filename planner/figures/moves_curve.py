@@ -33,7 +33,7 @@ def figure(made: MadeRoom) -> go.Figure:
 def alt(made: MadeRoom) -> str:
     """The takeaway."""
     last = made.curve[-1]
-    free = sum(not one.moves for one in made.curve)
+    free = sum(not places.moves for places in made.curve)
     whole = f"{count(last.places, 'place')} for {weighed(made.least, last.moves)}"
     return (
         f"Places that moves buy. {whole}; {free:,} of them without any." if free else f"Places that moves buy. {whole}."

@@ -26,7 +26,7 @@ def figure(pools: Sequence[PoolCost]) -> Drawing:
 
     known = [pool.idle for pool in priced if pool.idle is not None]
     if len(known) == len(priced):
-        idle = [one.total for one in known]
+        idle = [split_cost.total for split_cost in known]
         asked = [pool.cost.total - one for pool, one in zip(priced, idle, strict=True)]
         parts = [part("requested", palette.BLUE, asked), part("idle", palette.GREY, idle, is_hatched=True)]
     else:

@@ -27,7 +27,7 @@ def html(review: Review) -> str:
     """The whole file."""
     answer, snapshot = review.answer, review.snapshot
     title = f"Capacity review of {snapshot.source}"
-    drawn = [(name, one) for name, asked in review.asked.items() for one in charts(name, asked.answer)]
+    drawn = [(name, chart) for name, asked in review.asked.items() for chart in charts(name, asked.answer)]
     parts = [
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>",
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
@@ -42,7 +42,7 @@ def html(review: Review) -> str:
         "<li><a href='#unknown'>What is not known</a></li><li><a href='#inputs'>Inputs and their ages</a></li>",
         "</ul></nav>\n<main>",
         *_film(review),
-        *(_chapter(place, one, drawn) for place, one in enumerate(review.chapters)),
+        *(_chapter(place, written, drawn) for place, written in enumerate(review.chapters)),
         "<section id='unknown'><h2>What is not known</h2>",
         f"<ul>{''.join(f'<li>{_text(one)}</li>' for one in answer.not_known)}</ul>"
         if answer.not_known
@@ -51,11 +51,11 @@ def html(review: Review) -> str:
         _table(
             [
                 {
-                    "input": one.name,
-                    "of": one.taken or None,
-                    "age": None if one.age_seconds is None else duration(one.age_seconds),
+                    "input": input_age.name,
+                    "of": input_age.taken or None,
+                    "age": None if input_age.age_seconds is None else duration(input_age.age_seconds),
                 }
-                for one in answer.inputs
+                for input_age in answer.inputs
             ]
         ),
         "</section>\n</main>",
@@ -66,12 +66,12 @@ def html(review: Review) -> str:
 
 def _first_page(review: Review) -> Iterator[str]:
     """What is stuck, what waits, what one loss breaks, money: a sentence each, with the next step."""
-    place_of = {one.chapter.question: place for place, one in reversed(list(enumerate(review.chapters)))}
+    place_of = {written.chapter.question: place for place, written in reversed(list(enumerate(review.chapters)))}
     yield "<dl class='lead'>"
-    for one in lines(review):
-        step = f"<p><strong>Next:</strong> {_text(one.step)}</p>" if one.step else ""
-        about = f"<a href='#c{place_of[one.question]}'>{_text(one.about)}</a>" if one.question else _text(one.about)
-        yield f"<dt>{about}</dt><dd><p>{_text(sentence(one.said))}</p>{step}</dd>"
+    for line in lines(review):
+        step = f"<p><strong>Next:</strong> {_text(line.step)}</p>" if line.step else ""
+        about = f"<a href='#c{place_of[line.question]}'>{_text(line.about)}</a>" if line.question else _text(line.about)
+        yield f"<dt>{about}</dt><dd><p>{_text(sentence(line.said))}</p>{step}</dd>"
     lacking = len(review.answer.not_known)
     yield "</dl>" + (
         f"<p class='soft'>{count(lacking, 'thing')} not known: <a href='#unknown'>which</a>.</p>" if lacking else ""
@@ -114,16 +114,16 @@ def _chart(figure: Any, alt: str) -> str:
     """Bars one after another, and marks on them, as elements with a width: without a script, and the browser's find finds each."""
     bars = [one for one in figure["data"] if one["type"] == "bar"]
     marks = [one for one in figure["data"] if one["type"] == "scatter" and one.get("mode") == "markers"]
-    long = [sum(x or 0 for x in row) for row in zip(*(one["x"] for one in bars), strict=True)]
-    most = max((*long, *(x or 0 for one in marks for x in one["x"])), default=0) or 1
-    keys = "".join(f"<span><i{_look(one)}></i>{_text(one['name'])}</span>" for one in (*bars, *marks))
+    long = [sum(x or 0 for x in row) for row in zip(*(bar["x"] for bar in bars), strict=True)]
+    most = max((*long, *(x or 0 for mark in marks for x in mark["x"])), default=0) or 1
+    keys = "".join(f"<span><i{_look(bar)}></i>{_text(bar['name'])}</span>" for bar in (*bars, *marks))
     drawn = []
     for place, name in enumerate(bars[0]["y"]):
         parts = "".join(f"<i{_look(bar, width=bar['x'][place] / most)}></i>" for bar in bars if bar["x"][place])
         parts += "".join(
             f"<em{_look(mark, left=mark['x'][place] / most)}></em>" for mark in marks if mark["x"][place] is not None
         )
-        said = " · ".join(_amount(one, place) for one in (*bars, *marks) if one["x"][place])
+        said = " · ".join(_amount(bar, place) for bar in (*bars, *marks) if bar["x"][place])
         drawn.append(
             f"<div><span>{_text(unescape(name))}</span><span class='track'>{parts}</span><span>{_text(unescape(said))}</span></div>"
         )

@@ -18,16 +18,16 @@ _COLOURS = (palette.BLUE, palette.VERMILION, palette.GREEN, palette.ORANGE, pale
 def figure(series: Sequence[DiscountSeries]) -> go.Figure:
     """One stepped line a series (the median over its regions); the first is drawn thicker."""
     drawn = go.Figure()
-    for place, one in enumerate(series):
-        days = [point.observed_on for point in one.points]
+    for place, discount_series in enumerate(series):
+        days = [point.observed_on for point in discount_series.points]
         drawn.add_trace(
             line(
-                [*days, one.observed_until],
-                [*(point.median for point in one.points), one.points[-1].median],
-                f"{one.name}, %{{x|%Y-%m-%d}}: %{{y:.0%}} off",
+                [*days, discount_series.observed_until],
+                [*(point.median for point in discount_series.points), discount_series.points[-1].median],
+                f"{discount_series.name}, %{{x|%Y-%m-%d}}: %{{y:.0%}} off",
                 _COLOURS[place % len(_COLOURS)],
                 width=4 if place == 0 else 1.8,
-                name=one.name,
+                name=discount_series.name,
                 line_shape="hv",
                 line_dash=_DASHES[place // len(_COLOURS) % len(_DASHES)],
             )

@@ -143,7 +143,7 @@ class Listing(Record, Generic[A, R]):
 
     def rows(self, answer: A) -> list[Row]:
         """One row an item, raw."""
-        columns = [one for one in self.columns_of(answer) if one.name and not one.is_said_only]
+        columns = [column for column in self.columns_of(answer) if column.name and not column.is_said_only]
         return [{column.name: column.cell(one) for column in columns} for one in self.items(answer)]
 
     def columns_of(self, answer: A) -> tuple[Column[R], ...]:

@@ -40,7 +40,7 @@ def _parts_of_tables() -> set[str]:
     """Of label keys, resources and kinds that the planner knows by name."""
     texts = [value for value in vars(vocabulary).values() if isinstance(value, str)]
     texts += [text for value in vars(vocabulary).values() if isinstance(value, frozenset | tuple) for text in value]
-    texts += [one.resource for one in tables().accelerators]
+    texts += [accelerator.resource for accelerator in tables().accelerators]
     texts += VALUED
     texts += [
         key for one in CLOUDS for key in (*one.pool, *one.marks, *one.zone, *one.region, *one.machine_type, *one.count)
@@ -71,7 +71,7 @@ _OF_MACHINES: Final = (
     "cloud.google.com/gke-os-distribution", "cloud.google.com/gke-max-pods-per-node", "cloud.google.com/gke-cpu-scaling-level",
 )  # fmt: skip
 """What keys begin with that tell a machine's family, size and parts: NodePools choose by them."""
-_KINDS: Final = {NODE.name, POD.name, REPLICATION_CONTROLLER, *wire.READ, *(one.kind for one in TEMPLATED)}
+_KINDS: Final = {NODE.name, POD.name, REPLICATION_CONTROLLER, *wire.READ, *(templated.kind for templated in TEMPLATED)}
 ENUMERATIONS: Final = frozenset(_WORDS["enumerations"].split()) | _KINDS
 NAMES: Final = frozenset(_WORDS["names"].split()) | ENUMERATIONS | _parts_of_tables()
 PROGRAMS: Final = frozenset(_WORDS["programs"].split())

@@ -85,7 +85,7 @@ def uses(series: Sequence[Sequence[tuple[float, int]]], until: float) -> tuple[U
 
 def curve(used: Sequence[Use], prices: UnitPrices, commitment: float, fall: float) -> tuple[Point, ...]:
     """Each level from 0 to the highest that was used; `commitment` in USD per GPU-hour, `fall` the share of use that goes."""
-    fallen = [Use(level=round(one.level * (1 - fall)), hours=one.hours) for one in used]
+    fallen = [Use(level=round(use.level * (1 - fall)), hours=use.hours) for use in used]
     now, then = (_paid_by_level(some, prices) for some in (used, fallen))
     then += [0.0] * (len(now) - len(then))
     points, paid = [], commitment * HOURS_PER_MONTH
@@ -120,10 +120,10 @@ def above(used: Sequence[Use], level: int, prices: UnitPrices) -> Above:
 
 def _monthly(used: Sequence[Use]) -> list[float]:
     """Hours a month in which the first, second, … GPU was used."""
-    whole = sum(one.hours for one in used)
-    highest = max((one.level for one in used), default=0)
+    whole = sum(use.hours for use in used)
+    highest = max((use.level for use in used), default=0)
     return [
-        HOURS_PER_MONTH * sum(one.hours for one in used if one.level >= level) / whole
+        HOURS_PER_MONTH * sum(use.hours for use in used if use.level >= level) / whole
         for level in range(1, highest + 1)
     ]
 

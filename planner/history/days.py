@@ -123,11 +123,11 @@ Supply = tuple[str, str, str]  # model, resource, node pool
 def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply, list[DayOfGpus]]:
     """Model, resource and pool ("" for all) → its days."""
     at: dict[tuple[str, float], dict[Supply, list[float]]] = {moment: {} for moment in history.moments}
-    for one in history.levels:
-        for pool in {"", one.node_pool}:
-            key = (one.gpu_model, one.resource, pool)
-            line = at[one.cluster, one.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])
-            line[:3] = line[0] + one.allocatable, line[1] + one.requested, line[2] + one.free
+    for level in history.levels:
+        for pool in {"", level.node_pool}:
+            key = (level.gpu_model, level.resource, pool)
+            line = at[level.cluster, level.taken_at].setdefault(key, [0.0, 0.0, 0.0, 0.0])
+            line[:3] = line[0] + level.allocatable, line[1] + level.requested, line[2] + level.free
     for number in history.numbers:
         if number.metric == "gpus_pending" and number.value is not None:
             key = (number.about, number.resource, "")
@@ -165,11 +165,11 @@ def days_of_gpus(history: History, zone: tzinfo, period: Period) -> dict[Supply,
 def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
     """A day's mean over its snapshots, added over clusters."""
     at: dict[tuple[str, float], list[float | None]] = {}
-    for one in history.numbers:
-        if one.metric in (BILL, IDLE):
-            line = at.setdefault((one.cluster, one.taken_at), [0.0, 0.0])
-            place = one.metric == IDLE
-            line[place] = None if one.value is None or line[place] is None else (line[place] or 0.0) + one.value
+    for number in history.numbers:
+        if number.metric in (BILL, IDLE):
+            line = at.setdefault((number.cluster, number.taken_at), [0.0, 0.0])
+            place = number.metric == IDLE
+            line[place] = None if number.value is None or line[place] is None else (line[place] or 0.0) + number.value
     days: dict[str, dict[int, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     for (cluster, taken_at), line in at.items():
         nan = [float("nan") if one is None else one for one in line]
@@ -191,18 +191,18 @@ def days_of_money(history: History, zone: tzinfo) -> tuple[DayOfMoney, ...]:
 def days_of_verdicts(history: History, zone: tzinfo) -> tuple[DayOfVerdicts, ...]:
     """How many workloads completed and did not, day by day."""
     last: dict[str, dict[int, tuple[float, dict[str, list[float]]]]] = defaultdict(dict)
-    for one in history.numbers:
-        if one.metric == "workloads":
-            day = datetime.fromtimestamp(one.taken_at, zone).toordinal()
-            taken_at, counts = last[one.cluster].get(day, (one.taken_at, {}))
-            counts = {} if one.taken_at > taken_at else counts
-            counts[one.about] = [one.value or 0.0]
-            last[one.cluster][day] = (one.taken_at, counts)
+    for number in history.numbers:
+        if number.metric == "workloads":
+            day = datetime.fromtimestamp(number.taken_at, zone).toordinal()
+            taken_at, counts = last[number.cluster].get(day, (number.taken_at, {}))
+            counts = {} if number.taken_at > taken_at else counts
+            counts[number.about] = [number.value or 0.0]
+            last[number.cluster][day] = (number.taken_at, counts)
     found = _summed({cluster: {day: counts for day, (_, counts) in of.items()} for cluster, of in last.items()})
     return tuple(
         DayOfVerdicts(
             day=date.fromordinal(day).isoformat(),
-            **{one.value: int(counts.get(one.value, [0])[0]) for one in Verdict},
+            **{verdict.value: int(counts.get(verdict.value, [0])[0]) for verdict in Verdict},
         )
         for day, counts in sorted(found.items())
     )
@@ -218,8 +218,8 @@ def trend_lines(
     for (model, resource, pool), days in found.items():
         if not days[-1].allocatable:
             continue  # pods wait for what no node has
-        numbers = tuple(date.fromisoformat(one.day).toordinal() for one in days)
-        wanted = tuple(float(one.held + (one.waiting or 0)) for one in days)
+        numbers = tuple(date.fromisoformat(day.day).toordinal() for day in days)
+        wanted = tuple(float(day.held + (day.waiting or 0)) for day in days)
         seen = expected(numbers, wanted, float(days[-1].allocatable))
         last = date.fromordinal(numbers[-1])
         full_from, full_until = (_after(last, weeks) for weeks in (seen.early_weeks, seen.late_weeks))
@@ -296,7 +296,7 @@ def since(one: Streak) -> str:
 
 def money_words(money: Sequence[DayOfMoney]) -> str:
     """``$36,972 a month, $4,974 of it idle; $36,000 on 2026-10-22``; "" where nothing is known."""
-    known = [one for one in money if one.cost_usd is not None]
+    known = [day_of_money for day_of_money in money if day_of_money.cost_usd is not None]
     if not known:
         return ""
     first, last = known[0], known[-1]

@@ -20,8 +20,8 @@ from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 
 FORMAT: Final = "headroom.snapshot/v1"
 _NOT_KEPT: Final = frozenset({"derived", "logs", "others"})
-_FIELDS: Final = tuple(one.name for one in fields(Snapshot) if one.name not in _NOT_KEPT)
-_POD_FIELDS: Final = tuple(one.name for one in fields(Pod) if one.name != "spec")
+_FIELDS: Final = tuple(field.name for field in fields(Snapshot) if field.name not in _NOT_KEPT)
+_POD_FIELDS: Final = tuple(field.name for field in fields(Pod) if field.name != "spec")
 
 
 def encode(snapshot: Snapshot) -> bytes:
@@ -92,7 +92,7 @@ def _types(record: type[Any], names: tuple[str, ...], changed: dict[str, Any]) -
     from dataclasses import MISSING
     from typing import get_type_hints
 
-    hints, known = get_type_hints(record), {one.name: one for one in fields(record)}
+    hints, known = get_type_hints(record), {field.name: field for field in fields(record)}
     made = []
     for name in names:
         default = known[name].default if name in known else MISSING

@@ -68,13 +68,13 @@ class History(Record):
 def _named_since(levels: Sequence[Level]) -> tuple[Level, ...]:
     """A pool whose model nobody told at first has the one that it is told to have since, where that is one."""
     told: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for one in levels:
-        told[_place(one)] |= {one.gpu_model} - {""}
+    for level in levels:
+        told[_place(level)] |= {level.gpu_model} - {""}
     return tuple(
-        replace(one, gpu_model=next(iter(told[_place(one)])))
-        if not one.gpu_model and len(told[_place(one)]) == 1
-        else one
-        for one in levels
+        replace(level, gpu_model=next(iter(told[_place(level)])))
+        if not level.gpu_model and len(told[_place(level)]) == 1
+        else level
+        for level in levels
     )
 
 

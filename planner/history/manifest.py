@@ -86,11 +86,11 @@ def _strange(entry: Entry, path: str) -> str | None:
     if partition is None or path != path_of(partition, entry.name):
         return entry.name
     odd = [table for table in entry.files if _OUTSIDE.search(table)]
-    odd += [one for one in entry.snapshots if not names.is_snapshot_id(one)]
+    odd += [snapshot for snapshot in entry.snapshots if not names.is_snapshot_id(snapshot)]
     if odd:
         return odd[0]
     folders = [(one, f"{TABLES}/{table}/{partition.path}/", _PARQUET) for table, one in entry.files.items()]
-    folders += [(one, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for one in entry.snapshots.values()]
+    folders += [(snapshot, f"{SNAPSHOTS}/{partition.path}/", _PACKED_JSON) for snapshot in entry.snapshots.values()]
     for one, folder, ending in folders:
         name = one.removeprefix(folder)
         if not (one.startswith(folder) and one.endswith(ending)) or _OUTSIDE.search(name):

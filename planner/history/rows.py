@@ -75,7 +75,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
     for answer in answers:
         told = {name: getattr(answer, name) for name in ("question", "format", "settings", "exit_status", "sentence")}
         rows["answers"].append({**told, "error": answer.error})
-        rows["facts"] += ({"question": answer.question, **fact_row(one)} for one in answer.facts)
+        rows["facts"] += ({"question": answer.question, **fact_row(fact)} for fact in answer.facts)
     every = every_of(snapshot)
     for table in rows.values():
         for row in table:
@@ -159,16 +159,16 @@ def _pools(snapshot: Snapshot, held: Mapping[str, Amounts]) -> Iterator[dict[str
 
 
 def _workloads(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
-    for one in snapshot.workloads:
-        spec = one.template.spec
+    for workload in snapshot.workloads:
+        spec = workload.template.spec
         yield {
-            "workload": one.key,
-            "kind": one.kind,
-            "namespace": one.namespace,
-            "name": one.name,
-            "replicas": one.status_replicas if one.kind == DAEMON_SET.name else one.replicas,
-            "ready": one.ready_replicas,
-            "created_at": one.created_at,
+            "workload": workload.key,
+            "kind": workload.kind,
+            "namespace": workload.namespace,
+            "name": workload.name,
+            "replicas": workload.status_replicas if workload.kind == DAEMON_SET.name else workload.replicas,
+            "ready": workload.ready_replicas,
+            "created_at": workload.created_at,
             "images": " ".join(container.image for container in (*spec.init_containers, *spec.containers)),
             **_amounts("requests", pod_requests(spec), requested_gpus(spec)),
         }
@@ -190,17 +190,17 @@ def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
             "created_at": pod.created_at,
             "priority": pod.spec.priority,
             "qos_class": pod.qos_class,
-            "restarts": sum(one.restart_count for one in pod.containers),
+            "restarts": sum(container.restart_count for container in pod.containers),
             **asked[pod.spec],
         }
 
 
 def _queued(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
-    for one in snapshot.queued_workloads:
+    for queued in snapshot.queued_workloads:
         yield {
-            "workload": one.owner.key(one.namespace) if one.owner is not None else f"Workload/{one.key}",
-            "uid": one.uid or one.key,
-            "series": series_of(one),
-            "admitted_at": one.changed_at.get("Admitted") if one.is_said("Admitted") else None,
-            "finished_at": one.changed_at.get("Finished") if one.is_said("Finished") else None,
+            "workload": queued.owner.key(queued.namespace) if queued.owner is not None else f"Workload/{queued.key}",
+            "uid": queued.uid or queued.key,
+            "series": series_of(queued),
+            "admitted_at": queued.changed_at.get("Admitted") if queued.is_said("Admitted") else None,
+            "finished_at": queued.changed_at.get("Finished") if queued.is_said("Finished") else None,
         }

@@ -59,7 +59,7 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
     until = max(at for _, at in history.moments)
     for (model, resource, place), series in _held(history).items():
         used = uses(series, until)
-        hours = sum(one.hours for one in used)
+        hours = sum(use.hours for use in used)
         today = sum(one[-1][1] for one in series)
         asked = model, place, Provisioning.ON_DEMAND
         some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]
@@ -94,9 +94,9 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
 def _held(history: History) -> dict[Supply, list[list[tuple[float, int]]]]:
     """Model, resource and region → each cluster's GPUs held on nodes bought on demand, at every snapshot."""
     found: dict[Supply, dict[str, dict[float, int]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(int)))
-    for one in history.levels:
-        if one.provisioning == Provisioning.ON_DEMAND:
-            found[one.gpu_model, one.resource, one.region][one.cluster][one.taken_at] += one.requested
+    for level in history.levels:
+        if level.provisioning == Provisioning.ON_DEMAND:
+            found[level.gpu_model, level.resource, level.region][level.cluster][level.taken_at] += level.requested
     moments: dict[str, list[float]] = defaultdict(list)
     for cluster, at in history.moments:
         moments[cluster].append(at)
@@ -114,11 +114,11 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
 
     def each(bought: Provisioning) -> tuple[float | None, float]:
         found = [price_node(book, node, bought).price for node in nodes]
-        known = [one for one in found if one.usd_per_hour is not None and one.is_sold]
+        known = [price for price in found if price.usd_per_hour is not None and price.is_sold]
         if len(known) < len(found):
             return None, 0.0
-        paid = sum(one.usd_per_hour or 0.0 for one in known)
-        off = sum((one.usd_per_hour or 0.0) * one.sustained_use_discount for one in known)
+        paid = sum(price.usd_per_hour or 0.0 for price in known)
+        off = sum((price.usd_per_hour or 0.0) * price.sustained_use_discount for price in known)
         return paid / gpus, off / paid if paid else 0.0
 
     on_demand, off = each(Provisioning.ON_DEMAND)
@@ -165,7 +165,7 @@ def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]
 
     Source: Google, "Purchase commitments with attached reservations" (read 2026-11): who commits to GPUs must reserve them.
     """
-    if not any(one.best.level for one in terms):
+    if not any(term.best.level for term in terms):
         return ""
     said = []
     begin = min(at for one in series for at, _ in one)
@@ -174,7 +174,7 @@ def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]
         uses(part, end)
         for part, end in ((_within(series, begin, middle), middle), (_within(series, middle, until), until))
     ]
-    before, after = (_mean_level(one) for one in halves)
+    before, after = (_mean_level(halve) for halve in halves)
     if before and after < _FALLEN * before:
         said.append(f"use has fallen from {before:.3g} to {after:.3g} GPUs in the mean of the two halves of it")
     if hours < LONG_HOURS or said:
@@ -195,8 +195,8 @@ def _within(series: Sequence[Sequence[tuple[float, int]]], begin: float, end: fl
 
 
 def _mean_level(used: Sequence[Use]) -> float:
-    hours = sum(one.hours for one in used)
-    return sum(one.level * one.hours for one in used) / hours if hours else 0.0
+    hours = sum(use.hours for use in used)
+    return sum(use.level * use.hours for use in used) / hours if hours else 0.0
 
 
 def commitments_sentence(lines: Iterable[ModelUse]) -> Text:

@@ -134,13 +134,13 @@ class _Model:
         design = self._design(when)
         gaps = np.diff(when)
         fits = [_given(phi, gaps, design, seen) for phi in _PHIS]
-        weights = _PRIOR * np.exp([one.log_likelihood - max(fit.log_likelihood for fit in fits) for one in fits])
+        weights = _PRIOR * np.exp([fit.log_likelihood - max(fit.log_likelihood for fit in fits) for fit in fits])
         chosen = draw.choice(len(fits), PATHS, p=weights / weights.sum())
         free = n - design.shape[1]
         scale2 = np.array([fits[i].rss for i in chosen]) / draw.chisquare(free, PATHS)
-        roots = np.array([one.root for one in fits])[chosen]
+        roots = np.array([fit.root for fit in fits])[chosen]
         normal = draw.standard_normal((PATHS, design.shape[1]))
-        self._line = np.array([one.line for one in fits])[chosen] + np.sqrt(scale2)[:, None] * np.einsum(
+        self._line = np.array([fit.line for fit in fits])[chosen] + np.sqrt(scale2)[:, None] * np.einsum(
             "pij,pj->pi", roots, normal
         )
         self._sigma, self._phi = np.sqrt(scale2), _PHIS[chosen]

@@ -167,15 +167,15 @@ def _why_unseen(snapshot: Snapshot, kind: str, state: Presence) -> tuple[str, st
 
 def listed_in(snapshot: Snapshot) -> tuple[Listed, ...]:
     """Of the kinds whose rollout isn't played those that a cluster has to do with: listed, refused, or the owner of pods."""
-    seen = {(one.kind, one.api_group) for one in snapshot.unplayed}
+    seen = {(unplayed.kind, unplayed.api_group) for unplayed in snapshot.unplayed}
     owners = {kind_in(key).name for one in unjudged(snapshot) for key in one.keys}
     known = {
         one.kind: one for one in reversed(LISTED.values()) if one.kind in owners and not kind_called(one.kind).group
     }
     return tuple(
-        one
-        for name, one in LISTED.items()
-        if name in snapshot.presence or (one.kind, one.group) in seen or known.get(one.kind) is one
+        listed
+        for name, listed in LISTED.items()
+        if name in snapshot.presence or (listed.kind, listed.group) in seen or known.get(listed.kind) is listed
     )
 
 

@@ -154,7 +154,7 @@ def _patched(before: Workload, patch: str) -> tuple[Workload, bool]:
     if not patch:
         return before, False
     after, _, notes = apply_change(before, WorkloadChange(workload=before.key, patch=patch))
-    return after, any(one.code == NOT_READ for one in notes)
+    return after, any(note.code == NOT_READ for note in notes)
 
 
 def _has_sealed(value: Any) -> bool:

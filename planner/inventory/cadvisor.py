@@ -44,7 +44,7 @@ class NodeMemoryStats(Record):
     @property
     def pods_bytes(self) -> int:
         """The working sets of its containers together."""
-        return sum(one.working_set_bytes or 0 for one in self.containers)
+        return sum(container.working_set_bytes or 0 for container in self.containers)
 
 
 def parse(text: str, where: str = "cadvisor metrics") -> NodeMemoryStats:

@@ -173,7 +173,7 @@ def document_of(workload: Workload) -> Object:
             "podManagementPolicy": workload.pod_management_policy,
             "serviceName": workload.service_name,
             "ordinals": {"start": workload.start_ordinal},
-            "volumeClaimTemplates": [claim_document(one) for one in workload.claim_templates],
+            "volumeClaimTemplates": [claim_document(template) for template in workload.claim_templates],
         }
     if traits.is_batch:
         spec |= {
@@ -234,7 +234,7 @@ def _check_template(decoded: wire.Workload, document: Object, kind: str, where: 
     spec = decoded.spec
     if spec is None or spec.template is None or not kind_called(kind).rolls_out:
         return
-    claims = [one.metadata.name or "" for one in spec.volume_claim_templates or () if one.metadata]
+    claims = [template.metadata.name or "" for template in spec.volume_claim_templates or () if template.metadata]
     if problem := next(problems_of(spec.template, document, claims), None):
         raise ChangeError(
             f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: mend that field"
@@ -432,7 +432,7 @@ def _set_request(spec: Object, resource: str, amount: int, where: str) -> list[F
     containers = [one for one in spec.get("containers") or [] if isinstance(one, dict)]
     if not containers:
         raise ChangeError("it has no containers", where=where)
-    asked = [_asked(one, resource) for one in containers]
+    asked = [_asked(container, resource) for container in containers]
     index = max(range(len(containers)), key=asked.__getitem__)
     rest = sum(asked) - asked[index]
     if amount < rest:

@@ -26,7 +26,7 @@ class SpecChange(Record):
 def changed(before: Snapshot, after: Snapshot, *, unseen: Collection[str] = ()) -> tuple[SpecChange, ...]:
     """Replicas, strategy, images, requests, limits and node selectors of workloads that are in both; workloads that are new or
     gone; nodes by pool. Kinds of `unseen`, which one side didn't list, are left out."""
-    sides = [{one.key: one for one in side.workloads} for side in (before, after)]
+    sides = [{workload.key: workload for workload in side.workloads} for side in (before, after)]
     found: list[SpecChange] = []
     for key in sorted({*sides[0], *sides[1]}):
         if kind_in(key).name not in unseen:
@@ -66,11 +66,11 @@ def _told(workload: Workload) -> dict[str, str]:
         if share is not None
     }
     told |= {f"node selector {name}": value for name, value in spec.node_selector.items()}
-    for one in spec.containers:
-        told[f"image of {one.name}"] = one.image or _NONE
-        for noun, amounts in (("request", one.requests), ("limit", one.limits)):
+    for container in spec.containers:
+        told[f"image of {container.name}"] = container.image or _NONE
+        for noun, amounts in (("request", container.requests), ("limit", container.limits)):
             told |= {
-                f"{resource} {noun} of {one.name}": format_amount(amount, resource)
+                f"{resource} {noun} of {container.name}": format_amount(amount, resource)
                 for resource, amount in amounts.items()
             }
     return told

@@ -67,7 +67,7 @@ _NEEDED: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[s
 @once_a_snapshot
 def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers about this cluster need → how much, and what they lack without."""
-    every = [*(pod.spec for pod in snapshot.pods), *(one.template.spec for one in snapshot.workloads)]
+    every = [*(pod.spec for pod in snapshot.pods), *(workload.template.spec for workload in snapshot.workloads)]
     specs = {id(spec): spec for spec in every}.values()
     needed = dict(_NEEDED["all"])
     if any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes):
@@ -286,9 +286,9 @@ def overlapping_selectors(snapshot: Snapshot) -> Iterator[Finding]:
             few = by_label.get((workload.namespace, key, value), [])
             candidates = min(candidates, few, key=len)
         others = [
-            one.key
-            for one in candidates
-            if one is not workload and labels_match(workload.selector, one.template.labels)
+            candidate.key
+            for candidate in candidates
+            if candidate is not workload and labels_match(workload.selector, candidate.template.labels)
         ]
         if others:
             yield finding("selector-overlaps", workload.key, others=_some(others))
@@ -298,7 +298,7 @@ def missing_priority_classes(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that name a priority class which doesn't exist: the API server refuses their pods."""
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
         return
-    known = {one.name: one for one in snapshot.priority_classes}
+    known = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
     for workload in snapshot.workloads:
         name = workload.template.spec.priority_class_name
         if name and class_called(name, known) is None:
@@ -309,7 +309,7 @@ def missing_claims(snapshot: Snapshot) -> Iterator[Finding]:
     """Workloads that mount a claim which doesn't exist: their pods are never placed."""
     if snapshot.presence.get("PersistentVolumeClaim") is not Presence.PRESENT:
         return
-    known = {(one.namespace, one.name) for one in snapshot.persistent_volume_claims}
+    known = {(claim.namespace, claim.name) for claim in snapshot.persistent_volume_claims}
     for workload in snapshot.workloads:
         for volume in workload.template.spec.volumes:
             is_claim = volume.kind == "persistentVolumeClaim"

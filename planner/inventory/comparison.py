@@ -36,7 +36,7 @@ def compared(given: Unplayed, there: Unplayed, row: Templated | None) -> Samenes
 
 
 def _alike(given: Unplayed, there: Unplayed) -> bool:
-    return [(one.role, one.count) for one in given.pods] == [(one.role, one.count) for one in there.pods] and all(
+    return [(pod.role, pod.count) for pod in given.pods] == [(pod.role, pod.count) for pod in there.pods] and all(
         mine.template.makes_the_same_pods(other.template) for mine, other in zip(given.pods, there.pods, strict=True)
     )
 
@@ -48,13 +48,13 @@ def is_same_pod(given: Template, there: Pod) -> bool:
     """
     spec, now = given.spec, there.spec
     mine, theirs = (
-        {one.name: one for one in (*some.containers, *some.init_containers)} for some in (spec, now)
+        {container.name: container for container in (*some.containers, *some.init_containers)} for some in (spec, now)
     )  # fmt: skip
     return (
         mine.keys() <= theirs.keys()
         and all(
-            one.image == theirs[name].image and one.requests.items() <= theirs[name].requests.items()
-            for name, one in mine.items()
+            container.image == theirs[name].image and container.requests.items() <= theirs[name].requests.items()
+            for name, container in mine.items()
         )
         and spec.node_selector.items() <= now.node_selector.items()
         and given.labels.items() <= there.labels.items()

@@ -66,7 +66,7 @@ def course(
         alone = bool(field) and _after(given.concurrency, there, there.concurrency) in values
         return Course(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
     if not is_same and way is Way.BESIDE:
-        if {one.role for one in given.pods} - {one.role for one in there.pods}:
+        if {pod.role for pod in given.pods} - {pod.role for pod in there.pods}:
             return None  # KubeRay adds a group that comes last to the cluster that is there (`isClusterSpecHashEqual`, partial)
         return Course(way=way, updates=updates, sets=tuple(sets), old=old)
     if not is_same and way is Way.AFTER:
@@ -94,7 +94,7 @@ def _grown(
     held = held_below(snapshot).get(there.key)
     if held is None or not held.pods:
         return None  # it may have finished, or wait to be let in
-    added = tuple(replace(one, count=more[one.role]) for one in sets if more.get(one.role))
+    added = tuple(replace(alike, count=more[alike.role]) for alike in sets if more.get(alike.role))
     return Course(way=way, updates=updates, sets=added)
 
 
@@ -106,8 +106,8 @@ def _is_same(given: Unplayed, there: Unplayed) -> bool:
 
 def _more(given: Sequence[PodsAlike], there: Sequence[PodsAlike]) -> dict[str, int] | None:
     """Role → pods that come to those it has; None where one has fewer, or goes, or two have one name."""
-    now = {one.role: one.count for one in there}
-    then = {one.role: one.count for one in given}
+    now = {alike.role: alike.count for alike in there}
+    then = {alike.role: alike.count for alike in given}
     if len(now) < len(there) or len(then) < len(given) or any(then.get(role, 0) < count for role, count in now.items()):
         return None
     return {role: count - now.get(role, 0) for role, count in then.items() if count > now.get(role, 0)}

@@ -192,13 +192,13 @@ def values_of(text: str, where: str, repeated: list[str] | None = None) -> list[
     """The documents of a JSON or YAML text as plain values, empty ones left out; strict as `objects_of`. Documents of
     either kind may follow one another, as files do that are read as one."""
     documents = _DOCUMENT_START.split(text)
-    if len({_is_json(one) for one in documents if one.strip()}) < 2:
+    if len({_is_json(document) for document in documents if document.strip()}) < 2:
         return _values(text, where, repeated, Walk())
     found: list[Any] = []
     walk, lines = Walk(), 0
-    for one in documents:
-        found += _values(one, where, repeated, walk, lines)
-        lines += one.count("\n")
+    for document in documents:
+        found += _values(document, where, repeated, walk, lines)
+        lines += document.count("\n")
     return found
 
 

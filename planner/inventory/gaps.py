@@ -49,12 +49,12 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield from _owners(snapshot, lasting, is_listed)
     if POD.name in is_listed:
         pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
-        direct = (one for one in snapshot.every_workload if not one.traits.part)
+        direct = (workload for workload in snapshot.every_workload if not workload.traits.part)
         owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
         yield from _uncounted(POD.name, owners, pods)
     if REPLICA_SET.name in is_listed:
         sets = ((_owner_key(one), one.status_replicas, one.ready_replicas) for one in snapshot.replica_sets)
-        deployments = [one for one in snapshot.workloads if one.traits.part == REPLICA_SET.name]
+        deployments = [workload for workload in snapshot.workloads if workload.traits.part == REPLICA_SET.name]
         yield from _uncounted(REPLICA_SET.name, deployments, sets)
 
 
@@ -75,7 +75,7 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 
 
 def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
-    known = {*(one.key for one in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
+    known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
     namesakes = {one.uid for one in snapshot.unplayed if one.kind in _OWNERS}  # another project's StatefulSet
     lost: dict[str, Counter[str]] = defaultdict(Counter)
@@ -102,9 +102,9 @@ def _uncounted(
         there[key] += number
         ready[key] += number_ready
     lost = [
-        one.status_replicas - there[one.key]
-        for one in owners
-        if there[one.key] < one.status_replicas and ready[one.key] < one.ready_replicas
+        owner.status_replicas - there[owner.key]
+        for owner in owners
+        if there[owner.key] < owner.status_replicas and ready[owner.key] < owner.ready_replicas
     ]
     if lost:
         more = f"{words.count(len(lost), 'controller counts', 'controllers count')} {sum(lost):,} more"

@@ -64,16 +64,16 @@ def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None
 
 def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
     """What the applier owns alone; of several the one that owns most."""
-    own = [one for one in entries if isinstance(one.fields_v1, dict)]
-    updates = (one for one in own if one.manager in _BY_UPDATE and not one.subresource)
-    appliers = [one for one in own if _is_applier(one)] or list(updates)
+    own = [entry for entry in entries if isinstance(entry.fields_v1, dict)]
+    updates = (managed for managed in own if managed.manager in _BY_UPDATE and not managed.subresource)
+    appliers = [managed for managed in own if _is_applier(managed)] or list(updates)
     if not appliers:
         return None
     applier = max(appliers, key=lambda one: _size(one.fields_v1))
     fields = applier.fields_v1
-    for one in own:
-        if one is not applier:
-            fields = _without(fields, one.fields_v1)
+    for managed in own:
+        if managed is not applier:
+            fields = _without(fields, managed.fields_v1)
     found = _of_fields(fields)
     return found if isinstance(found, dict) else {}
 

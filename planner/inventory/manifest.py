@@ -244,14 +244,14 @@ def read_manifest(
             placed[found.workload.key] = found
         else:
             unknown.append(found)
-    assumed = [one.after.key for one in workloads.values() if one.is_assumed]
+    assumed = [workload.after.key for workload in workloads.values() if workload.is_assumed]
     findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
     # a runtime that is new makes no pods but those of the models that name it
     unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
     jobs = _of_jobs(workloads)
-    unknown += [one for one in jobs if isinstance(one, UnknownObject)]
-    placed |= {one.workload.key: one for one in jobs if isinstance(one, PlacedWorkload)}
-    findings += [told for one in jobs if isinstance(one, PlacedWorkload) for told in _told(one)]
+    unknown += [job for job in jobs if isinstance(job, UnknownObject)]
+    placed |= {job.workload.key: job for job in jobs if isinstance(job, PlacedWorkload)}
+    findings += [told for job in jobs if isinstance(job, PlacedWorkload) for told in _told(job)]
     if other_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
         findings.append(finding("manifest-not-applied", kinds=kinds))
@@ -262,7 +262,7 @@ def read_manifest(
     for key, one_moved in moved.items():
         today = words.count(one_moved.before.replicas, "replica") if one_moved.before is not None else ""
         findings.append(finding("replicas-by-autoscaler", key, today=today, then=one_moved.after.replicas))
-    asked = [*(one.after for one in workloads.values()), *(one.workload for one in placed.values())]
+    asked = [*(workload.after for workload in workloads.values()), *(one.workload for one in placed.values())]
     findings += _no_namespace(asked, with_objects)
     return Manifest(
         workloads=tuple(workloads.values()),
@@ -310,7 +310,7 @@ def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding
     """Namespaces that neither the cluster has nor the manifest brings."""
     if snapshot.presence.get("Namespace") is not Presence.PRESENT:
         return []
-    there = {one.name for one in snapshot.namespaces}
+    there = {namespace.name for namespace in snapshot.namespaces}
     missing = dict.fromkeys(one.namespace for one in asked if one.namespace and one.namespace not in there)
     create = ("kubectl", "create", "namespace")
     return [finding("namespace-missing", f"Namespace/{name}", command=command(*create, name)) for name in missing]
@@ -417,7 +417,7 @@ def _autoscaled(
 ) -> tuple[dict[str, AppliedWorkload], list[UnknownObject]]:
     """The workloads whose replicas the manifest's autoscalers set as soon as they look, and nothing else of the manifest does."""
     known, moved, unknown = set(snapshot.autoscalers), dict[str, AppliedWorkload](), list[UnknownObject]()
-    for key in dict.fromkeys(one.target for one in acting(then) if one not in known):
+    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(then) if autoscaler not in known):
         given = workloads.get(key)
         before = given.before if given is not None else snapshot.workload(key)
         if given is not None and given.moves_pods:
@@ -612,9 +612,9 @@ def read_written(
 def read_scaled(row: Templated, key: str, replicas: int, snapshot: Snapshot) -> PlacedWorkload | UnknownObject:
     """What ``kubectl scale`` does to an object that is there, whose kind has a row with such a subresource."""
     there = _there_now(snapshot, key, row.group)
-    if there is None or row.scales not in {one.role for one in there.pods}:
+    if there is None or row.scales not in {pod.role for pod in there.pods}:
         return _unknown("number", key)
-    pods = tuple(replace(one, count=replicas) if one.role == row.scales else one for one in there.pods)
+    pods = tuple(replace(pod, count=replicas) if pod.role == row.scales else pod for pod in there.pods)
     changed = course(snapshot, replace(there, pods=pods, applied_of_pods=""), there, row, pods)
     if changed is None or changed.refused:
         return _changed(key, _holds(snapshot, key)) if changed is None else _refused(key, changed)
@@ -627,7 +627,7 @@ def _there_now(snapshot: Snapshot, key: str, group: str) -> Unplayed | None:
 
 def _unplayed(snapshot: Snapshot) -> dict[tuple[str, str], Unplayed]:
     """By key and API group."""
-    return {(one.key, one.api_group): one for one in snapshot.unplayed}
+    return {(unplayed.key, unplayed.api_group): unplayed for unplayed in snapshot.unplayed}
 
 
 def _holds(snapshot: Snapshot, key: str) -> str:
@@ -679,7 +679,7 @@ def _there(one: Object, sets: list[PodsAlike], row: Templated | None, sameness: 
 
 def _of_jobs(workloads: dict[str, AppliedWorkload]) -> list[PlacedWorkload | UnknownObject]:
     """Those that don't roll out, taken from the others."""
-    return [_of_job(workloads.pop(key)) for key, one in [*workloads.items()] if not one.after.traits.rolls_out]
+    return [_of_job(workloads.pop(key)) for key, applied in [*workloads.items()] if not applied.after.traits.rolls_out]
 
 
 def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:
@@ -727,7 +727,7 @@ def _told(found: PlacedWorkload) -> list[Finding]:
         return [Finding(severity=Severity.INFO, code=NOT_RECORDED, object=found.workload.key, what=placed.course)]
     if placed.idle is Idle.THERE:
         return [finding("apply-assumed:stays", found.workload.key)] if placed.is_assumed else []
-    is_queued = bool(queues.named_queue(found.workload.labels, [one.template for one in placed.sets]))
+    is_queued = bool(queues.named_queue(found.workload.labels, [alike.template for alike in placed.sets]))
     if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
         return [_placement_only(found)]
     return [finding("suspended", found.workload.key, said=placed.idle_words)]
@@ -761,11 +761,11 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
 
 
 def _asks(more: Untold) -> str:
-    return f"; it asks for {words.listing([str(one) for one in more.asked])}" if more.asked else ""
+    return f"; it asks for {words.listing([str(asked) for asked in more.asked])}" if more.asked else ""
 
 
 def _most(more: Untold) -> int:
-    return sum(one.total for one in more.asked)
+    return sum(asked.total for asked in more.asked)
 
 
 _WHY: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, tuple[str, str]])
@@ -789,7 +789,7 @@ def _with_objects(
         check_budget(budget)
     for kind, records in brought.items():
         field = wire.READ[kind].field
-        known = {_name(one): one for one in changes.get(field, getattr(snapshot, field))}
+        known = {_name(change): change for change in changes.get(field, getattr(snapshot, field))}
         for record in records:
             old = known.get(_name(record))
             if old is None or kind not in _KEPT_AS_THEY_ARE:

@@ -118,7 +118,7 @@ def without_keys(lines: Iterable[str]) -> Iterator[str]:
 
 @cache
 def _ours() -> tuple[tuple[re.Pattern[str], _Hidden], ...]:
-    return tuple((_compiled(one.pattern, one.ignores_case), _hidden(one)) for one in _TABLE.forms)
+    return tuple((_compiled(form.pattern, form.ignores_case), _hidden(form)) for form in _TABLE.forms)
 
 
 def _compiled(pattern: str, ignores_case: bool = False) -> re.Pattern[str]:

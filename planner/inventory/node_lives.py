@@ -108,7 +108,7 @@ def watch_snapshots(snapshots: Sequence[tuple[str, Snapshot]]) -> Watch:
     events: set[tuple[str, str, Told, float]] = set()
     for cluster, snapshot in sorted(snapshots, key=lambda one: one[1].taken_at):
         looks.setdefault(cluster, set()).add(snapshot.taken_at)
-        events |= {(cluster, *one) for one in node_events(snapshot)}
+        events |= {(cluster, *event) for event in node_events(snapshot)}
         for node in snapshot.nodes:
             if node.created_at is None or not is_spot(node):
                 continue
@@ -130,20 +130,20 @@ def together(watches: Iterable[Watch]) -> Watch:
     """Several watches as one; clusters of one name are one cluster."""
     every = list(watches)
     looks: dict[str, set[float]] = {}
-    for one in every:
-        for cluster, moments in one.looks:
+    for watch in every:
+        for cluster, moments in watch.looks:
             looks.setdefault(cluster, set()).update(moments)
     seen: dict[tuple[str, str, float], NodeSeen] = {}
-    for node in (node for one in every for node in one.nodes):
+    for node in (node for watch in every for node in watch.nodes):
         key = (node.cluster, node.node, round(node.created_at))
         known = seen.get(key, node)
         last = max(node, known, key=lambda one: one.last_at)
         seen[key] = replace(last, first_at=min(node.first_at, known.first_at))
     return Watch(
-        source=", ".join(dict.fromkeys(one.source for one in every)),
+        source=", ".join(dict.fromkeys(watch.source for watch in every)),
         looks=tuple((cluster, tuple(sorted(moments))) for cluster, moments in sorted(looks.items())),
         nodes=tuple(seen.values()),
-        events=tuple(dict.fromkeys(event for one in every for event in one.events)),
+        events=tuple(dict.fromkeys(event for watch in every for event in watch.events)),
     )
 
 

@@ -230,7 +230,7 @@ def read_unplayed_object(
         record = unplayed.read_unplayed(shared, {**document, **head})
     except (*DAMAGE, TypeError):
         return None
-    kept = [(one.role, one.count, one.template.labels, one.template.spec) for one in record.pods]
+    kept = [(pod.role, pod.count, pod.template.labels, pod.template.spec) for pod in record.pods]
     generation = (document.get("metadata") or {}).get("generation")  # another for each change of what isn't kept
     told = f"{record.api_group} {record.key} {record.uid} {generation} {record.is_suspended} {kept}"
     return record, wire.digest(told.encode())
@@ -578,9 +578,9 @@ def _apart(workloads: Iterable[model.Workload]) -> tuple[list[model.Workload], l
     """Those that a person changes, and those that one of them makes: a LeaderWorkerSet's StatefulSet, a leader's."""
     own: list[model.Workload] = []
     made: list[model.Workload] = []
-    for one in workloads:
-        owner = one.owner.kind if one.owner is not None else ""
-        (made if owner == POD.name or (owner and kind_called(owner).part == one.kind) else own).append(one)
+    for workload in workloads:
+        owner = workload.owner.kind if workload.owner is not None else ""
+        (made if owner == POD.name or (owner and kind_called(owner).part == workload.kind) else own).append(workload)
     return own, made
 
 

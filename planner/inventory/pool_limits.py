@@ -127,9 +127,9 @@ def limits_of(one: NodePool) -> PoolLimits:
 
 def with_snapshots(snapshot: Snapshot, given: Sequence[PoolLimits]) -> tuple[PoolLimits, ...]:
     """`given`, and the NodePools of the snapshot that no file speaks of; of a list that isn't whole none, since others of it may grow."""
-    told = {one.name for one in given if one.source is LimitSource.KARPENTER}
+    told = {limits.name for limits in given if limits.source is LimitSource.KARPENTER}
     seen = () if snapshot.lacks("NodePool") else snapshot.node_pools
-    return (*given, *(limits_of(one) for one in seen if one.name not in told))
+    return (*given, *(limits_of(node_pool) for node_pool in seen if node_pool.name not in told))
 
 
 def parse_typed_limits(text: str) -> tuple[PoolLimits, ...]:

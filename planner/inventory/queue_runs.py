@@ -72,18 +72,18 @@ def lengths_of(seen: RunsSeen) -> Lengths:
     """Without those series of which one goes on for longer than any that ended: their longest isn't known."""
     found: dict[str, list[tuple[float, float]]] = {}
     going: dict[str, float] = {}
-    for one in seen.runs:
-        after = bisect_right(seen.looks, one.last_at)
-        if one.finished_at is not None:
-            least = most = one.finished_at - one.admitted_at
-        elif one.seen_at > one.last_at:
+    for run in seen.runs:
+        after = bisect_right(seen.looks, run.last_at)
+        if run.finished_at is not None:
+            least = most = run.finished_at - run.admitted_at
+        elif run.seen_at > run.last_at:
             continue  # evicted
         elif after == len(seen.looks):
-            going[one.series] = max(going.get(one.series, 0.0), one.last_at - one.admitted_at)
+            going[run.series] = max(going.get(run.series, 0.0), run.last_at - run.admitted_at)
             continue
         else:
-            least, most = one.last_at - one.admitted_at, seen.looks[after] - one.admitted_at
-        found.setdefault(one.series, []).append((max(0.0, least), max(0.0, most)))
+            least, most = run.last_at - run.admitted_at, seen.looks[after] - run.admitted_at
+        found.setdefault(run.series, []).append((max(0.0, least), max(0.0, most)))
     return {
         name: tuple(some) for name, some in found.items() if going.get(name, 0.0) < max(most for _, most in some)
     }  # fmt: skip

@@ -241,15 +241,15 @@ def _unrecorded(spec: wire.PodSpec) -> list[Any]:
     shape: list[Any] = []
     for container in (*(spec.containers or ()), *(spec.init_containers or ())):
         ports = sorted(
-            [one.container_port or 0, one.host_port or 0, one.protocol or "TCP"] for one in container.ports or ()
+            [port.container_port or 0, port.host_port or 0, port.protocol or "TCP"] for port in container.ports or ()
         )
         requests = container.resources.requests if container.resources else None
         privileged = container.security_context.privileged if container.security_context else None
         shape.append([container.name, ports, sorted(requests or ()), privileged])
-    written = [[one.operator for one in spec.tolerations or ()], spec.host_users]
+    written = [[toleration.operator for toleration in spec.tolerations or ()], spec.host_users]
     spread = [
-        [one.node_affinity_policy, one.node_taints_policy, one.min_domains]
-        for one in spec.topology_spread_constraints or ()
+        [constraint.node_affinity_policy, constraint.node_taints_policy, constraint.min_domains]
+        for constraint in spec.topology_spread_constraints or ()
     ]
     return [shape, written, spread]
 
@@ -259,7 +259,7 @@ def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] 
     """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
     hints, read_only = get_type_hints(type_), _READ_AND_DROPPED.get(type_, ())
     fields = msgspec.structs.fields(type_)
-    return {one.encode_name: _struct_in(hints[one.name]) for one in fields if one.name not in read_only}
+    return {field.encode_name: _struct_in(hints[field.name]) for field in fields if field.name not in read_only}
 
 
 def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:

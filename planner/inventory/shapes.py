@@ -77,7 +77,7 @@ _SORTS: Final[dict[str, Callable[[Any], bool]]] = {
     **{sort.__name__: partial(lambda sort, value: isinstance(value, sort), sort) for sort in (list, dict, int, str)},
     "texts": lambda value: isinstance(value, dict) and bool(value) and all(isinstance(one, str) for one in value.values()),
     "of a Deployment": lambda owners: isinstance(owners, list)
-    and any(isinstance(one, dict) and one.get("kind") == DEPLOYMENT.name for one in owners),
+    and any(isinstance(owner, dict) and owner.get("kind") == DEPLOYMENT.name for owner in owners),
     "of a Namespace": lambda phase: phase in ("Active", "Terminating"),
     "more than finalizers": lambda spec: isinstance(spec, dict) and bool(spec.keys() - {"finalizers"}),
 }  # fmt: skip

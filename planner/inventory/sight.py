@@ -88,7 +88,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
 
     Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.
     """
-    hidden = {one for one in _namespaces(snapshot) if not sees(one)}
+    hidden = {namespace for namespace in _namespaces(snapshot) if not sees(namespace)}
     if not hidden:
         return snapshot
     names = _Names(snapshot, hidden)
@@ -96,13 +96,13 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
     return replace(
         snapshot,
         **(changed | _without_queues(snapshot, hidden)),
-        workloads=tuple(one for one in snapshot.workloads if one.namespace not in hidden),
-        others=tuple(names.of(one) for one in snapshot.workloads if one.namespace in hidden),
+        workloads=tuple(workload for workload in snapshot.workloads if workload.namespace not in hidden),
+        others=tuple(names.of(workload) for workload in snapshot.workloads if workload.namespace in hidden),
         namespaces=tuple(names.record(one) if one.name in hidden else one for one in snapshot.namespaces),
-        nodes=tuple(names.node(one) for one in snapshot.nodes),
-        persistent_volumes=tuple(names.volume(one) for one in snapshot.persistent_volumes),
-        events=tuple(names.event(one) for one in snapshot.events if one.namespace not in hidden),
-        logs=tuple(one for one in snapshot.logs if one.namespace not in hidden),
+        nodes=tuple(names.node(node) for node in snapshot.nodes),
+        persistent_volumes=tuple(names.volume(volume) for volume in snapshot.persistent_volumes),
+        events=tuple(names.event(event) for event in snapshot.events if event.namespace not in hidden),
+        logs=tuple(log for log in snapshot.logs if log.namespace not in hidden),
         problems=tuple(one for one in snapshot.problems if not names.tells(f"{one.object} {one.what} {one.mend}")),
     )
 
@@ -111,7 +111,7 @@ def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
     """Kueue's objects that may name another team, gone, and said to be missing; what of them is in seen namespaces stays."""
     fields_of = {kind: READ[kind].field for kind in QUEUE_KINDS}
     left: dict[str, Any] = {field: () for kind, field in fields_of.items() if kind not in NAMESPACED}
-    left["queued_workloads"] = tuple(one for one in snapshot.queued_workloads if one.namespace not in hidden)
+    left["queued_workloads"] = tuple(queued for queued in snapshot.queued_workloads if queued.namespace not in hidden)
     lost = [
         kind for kind, field in fields_of.items() if field in left and len(left[field]) < len(getattr(snapshot, field))
     ]
@@ -121,7 +121,7 @@ def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
 
 
 def _namespaces(snapshot: Snapshot) -> set[str]:
-    found = {one.name for one in snapshot.namespaces}
+    found = {namespace.name for namespace in snapshot.namespaces}
     return found | {
         one.namespace for kind in (*_KINDS, "workloads", "events", "logs") for one in getattr(snapshot, kind)
     }
@@ -150,17 +150,17 @@ class _Names:
         self._made: dict[tuple[int, Said], tuple[Any, Any]] = {}  # of what many share: specs, labels
         parts = {part for name in apart for part in _PART.findall(name) if not part.isdecimal()}
         self._parts = {part: f"x{place:06d}" for place, part in enumerate(sorted(parts))}
-        mine = [one for one in snapshot.pods if one.namespace not in hidden]
-        my_workloads = [one for one in snapshot.workloads if one.namespace not in hidden]
-        seen = [*(pod.spec for pod in mine), *(one.template.spec for one in my_workloads)]
+        mine = [pod for pod in snapshot.pods if pod.namespace not in hidden]
+        my_workloads = [workload for workload in snapshot.workloads if workload.namespace not in hidden]
+        seen = [*(pod.spec for pod in mine), *(workload.template.spec for workload in my_workloads)]
         once = {id(spec): spec for spec in seen}.values()
-        containers = [one for spec in once for one in (*spec.containers, *spec.init_containers)]
-        self._images = {one.image for one in containers}
-        self._keys = {key for one in my_workloads for key in one.selector.match_labels}
+        containers = [container for spec in once for container in (*spec.containers, *spec.init_containers)]
+        self._images = {container.image for container in containers}
+        self._keys = {key for workload in my_workloads for key in workload.selector.match_labels}
         self._keys |= {key for pod in mine for key in pod.labels}
         self._keys |= {key for spec in once for key in _asked_keys(spec)}
         self._open = {pair for spec in once for pair in _asked(spec)}  # labels by which what is seen tells pods apart
-        self._seen = {name for one in mine for name in (one.name, one.namespace)} | {one.name for one in containers}
+        self._seen = {name for pod in mine for name in (pod.name, pod.namespace)} | {one.name for one in containers}
         self._shared_words = _EVERYWHERE | set(_words_of_nodes(snapshot.nodes))
         of_all: list[Any] = [one for kind in _OF_ALL for one in getattr(snapshot, kind)]
         asked = [one for kind in _ASKING for one in getattr(snapshot, kind) if one.namespace not in hidden]
@@ -186,7 +186,7 @@ class _Names:
 
     def tells(self, text: str) -> bool:
         """Whether a text has a hidden name in it."""
-        return any(one in self._told for one in _words(text))
+        return any(word in self._told for word in _words(text))
 
     def _sentence(self, text: str) -> str:
         return _WORD.sub(
@@ -320,7 +320,7 @@ class _Names:
 @cache
 def _defaults(record: Any) -> dict[str, Any]:
     """What stands in a field whose value is nobody else's business."""
-    return {one.name: one.default for one in fields(record)}
+    return {field.name: field.default for field in fields(record)}
 
 
 def _is_of(name: str, domains: tuple[str, ...]) -> bool:
@@ -333,7 +333,7 @@ def _words_of_nodes(nodes: Iterable[Node]) -> Iterator[str]:
     for node in nodes:
         yield node.name
         yield from (text for pair in node.labels.items() for text in pair)
-        yield from (text for one in node.taints for text in (one.key, one.value))
+        yield from (text for taint in node.taints for text in (taint.key, taint.value))
         yield from node.allocatable
         yield from node.capacity
 
@@ -368,16 +368,16 @@ def _asked(spec: PodSpec) -> Iterable[tuple[str, str]]:
     """Labels that a pod's affinity asks for of other pods and namespaces."""
     for selector in _selectors(spec):
         yield from selector.match_labels.items()
-        yield from ((one.key, value) for one in selector.match_expressions for value in one.values)
+        yield from ((expression.key, value) for expression in selector.match_expressions for value in expression.values)
 
 
 def _asked_keys(spec: PodSpec) -> Iterable[str]:
     """Keys of labels that a pod's affinity and spread ask for."""
-    spread = [one.label_selector for one in spec.topology_spread if one.label_selector is not None]
+    spread = [constraint.label_selector for constraint in spec.topology_spread if constraint.label_selector is not None]
     for selector in (*_selectors(spec), *spread):
         yield from selector.match_labels
-        yield from (one.key for one in selector.match_expressions)
+        yield from (expression.key for expression in selector.match_expressions)
     for term in (*spec.pod_affinity, *spec.pod_anti_affinity):
         yield from (*term.match_label_keys, *term.mismatch_label_keys)
-    for one in spec.topology_spread:
-        yield from one.match_label_keys
+    for constraint in spec.topology_spread:
+        yield from constraint.match_label_keys

@@ -24,7 +24,7 @@ from planner.inventory.sealed import sealed
 from planner.kubernetes.records import EMPTY, Amounts, PodSpec
 
 Object = dict[str, Any]
-_SOURCES = tuple(one.name for one in msgspec.structs.fields(wire.Volume) if one.name != "name")
+_SOURCES = tuple(field.name for field in msgspec.structs.fields(wire.Volume) if field.name != "name")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POD_LEVEL = (CPU, MEMORY)
 _STANDARD = (CPU, MEMORY, EPHEMERAL_STORAGE)
@@ -40,7 +40,7 @@ def problems_of(template: wire.PodTemplate, document: Object, claims: Iterable[s
     yield from _volumes(spec.volumes or ())
     for container in _containers(spec):
         yield from _resources(container)
-    names = [*(one.name for one in spec.volumes or ()), *claims]
+    names = [*(volume.name for volume in spec.volumes or ()), *claims]
     yield from _written(document.get("spec") or {}, {*names, *map(sealed, names)})
     yield from _gates(spec.scheduling_gates or ())
     yield from _ports(spec)
@@ -65,14 +65,14 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _volumes(volumes: Iterable[wire.Volume]) -> Iterator[str]:
-    for name in _repeated(one.name for one in volumes):
+    for name in _repeated(volume.name for volume in volumes):
         yield f"volumes: the name {name} is used twice"
-    for one in volumes:
-        sources = [source for source in _SOURCES if getattr(one, source) is not None]
+    for volume in volumes:
+        sources = [source for source in _SOURCES if getattr(volume, source) is not None]
         if len(sources) > 1:
-            yield f"volumes[{one.name}]: may not specify more than 1 volume type; it has {len(sources)}"
-        if one.persistent_volume_claim is not None and not one.persistent_volume_claim.claim_name:
-            yield f"volumes[{one.name}].persistentVolumeClaim: give a claimName"
+            yield f"volumes[{volume.name}]: may not specify more than 1 volume type; it has {len(sources)}"
+        if volume.persistent_volume_claim is not None and not volume.persistent_volume_claim.claim_name:
+            yield f"volumes[{volume.name}].persistentVolumeClaim: give a claimName"
 
 
 def _containers(spec: wire.PodSpec) -> list[wire.Container]:
@@ -102,12 +102,12 @@ def _written(spec: Object, volumes: set[str]) -> Iterator[str]:
         for container in (one for one in spec.get(group) or () if isinstance(one, dict)):
             place = f"{group}[{container.get('name')}]"
             mounts = [one for one in container.get("volumeMounts") or () if isinstance(one, dict)]
-            if any(isinstance(one.get("name"), str) and one["name"] not in volumes for one in mounts):
+            if any(isinstance(mount.get("name"), str) and mount["name"] not in volumes for mount in mounts):
                 yield f"{place}.volumeMounts: one names a volume that isn't there"
-            if _repeated(str(one.get("mountPath")) for one in mounts):
+            if _repeated(str(mount.get("mountPath")) for mount in mounts):
                 yield f"{place}.volumeMounts: mountPath must be unique"
             ports = [one for one in container.get("ports") or () if isinstance(one, dict)]
-            if _repeated(str(one["name"]) for one in ports if one.get("name")):
+            if _repeated(str(port["name"]) for port in ports if port.get("name")):
                 yield f"{place}.ports: a name is used twice"
             yield from _handlers(place, container, may_have=group == "containers")
 
@@ -130,11 +130,11 @@ def _handlers(place: str, container: Object, *, may_have: bool) -> Iterator[str]
 
 
 def _gates(gates: Iterable[wire.Named]) -> Iterator[str]:
-    for name in _repeated(one.name for one in gates):
+    for name in _repeated(gate.name for gate in gates):
         yield f"schedulingGates: {name} is there twice"
-    for one in gates:
-        if not _QUALIFIED.match(one.name):
-            yield f'schedulingGates: "{one.name}" is no qualified name'
+    for gate in gates:
+        if not _QUALIFIED.match(gate.name):
+            yield f'schedulingGates: "{gate.name}" is no qualified name'
 
 
 def _ports(spec: wire.PodSpec) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _ports(spec: wire.PodSpec) -> Iterator[str]:
 
 
 def _claims(spec: wire.PodSpec) -> Iterator[str]:
-    known = [one.name for one in spec.resource_claims or ()]
+    known = [pod_resource_claim.name for pod_resource_claim in spec.resource_claims or ()]
     for name in _repeated(known):
         yield f"resourceClaims: the name {name} is used twice"
     for claim in spec.resource_claims or ():
@@ -169,17 +169,17 @@ def _claims(spec: wire.PodSpec) -> Iterator[str]:
 
 
 def _tolerations(tolerations: Iterable[wire.Toleration]) -> Iterator[str]:
-    for i, one in enumerate(tolerations):
-        place, operator = f"tolerations[{i}]", one.operator or "Equal"
-        if not one.key and operator != "Exists":
+    for i, toleration in enumerate(tolerations):
+        place, operator = f"tolerations[{i}]", toleration.operator or "Equal"
+        if not toleration.key and operator != "Exists":
             yield f"{place}: operator must be Exists when key is empty"
         if operator not in ("Equal", "Exists", "Lt", "Gt"):
             yield f'{place}: the operator "{operator}" is none of Equal, Exists, Lt and Gt'
-        if operator == "Exists" and one.value:
+        if operator == "Exists" and toleration.value:
             yield f"{place}: value must be empty when operator is Exists"
-        if one.effect and one.effect not in _EFFECTS:
-            yield f'{place}: the effect "{one.effect}" is none of {", ".join(_EFFECTS)}'
-        if one.toleration_seconds is not None and one.effect != "NoExecute":
+        if toleration.effect and toleration.effect not in _EFFECTS:
+            yield f'{place}: the effect "{toleration.effect}" is none of {", ".join(_EFFECTS)}'
+        if toleration.toleration_seconds is not None and toleration.effect != "NoExecute":
             yield f"{place}: effect must be NoExecute when tolerationSeconds is set"
 
 
@@ -188,7 +188,7 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
     if node.required is not None and not node.required.node_selector_terms:
         yield "affinity.nodeAffinity: a required node selector must have at least one term"
     terms = [*((node.required.node_selector_terms if node.required else None) or ())]
-    terms += [one.preference for one in node.preferred or () if one.preference is not None]
+    terms += [term.preference for term in node.preferred or () if term.preference is not None]
     for one in (r for term in terms for r in (*(term.match_expressions or ()), *(term.match_fields or ()))):
         yield from _requirement(one)
     for preferred in node.preferred or ():
@@ -197,10 +197,10 @@ def _affinity(affinity: wire.Affinity) -> Iterator[str]:
     for side in (affinity.pod_affinity, affinity.pod_anti_affinity):
         if side is None:
             continue
-        weighted = [one.pod_affinity_term or wire.PodAffinityTerm() for one in side.preferred or ()]
+        weighted = [term.pod_affinity_term or wire.PodAffinityTerm() for term in side.preferred or ()]
         if any(not one.topology_key for one in (*(side.required or ()), *weighted)):
             yield "affinity: a term for pods must have a topologyKey"
-        if any(not 1 <= one.weight <= 100 for one in side.preferred or ()):
+        if any(not 1 <= term.weight <= 100 for term in side.preferred or ()):
             yield "affinity: the weight of a term for pods is not from 1 to 100"
 
 
@@ -232,7 +232,7 @@ def _spread(constraints: Iterable[wire.TopologySpreadConstraint]) -> Iterator[st
             yield f'{place}: "{one.when_unsatisfiable}" is neither DoNotSchedule nor ScheduleAnyway'
         if one.min_domains is not None and (one.min_domains < 1 or one.when_unsatisfiable != "DoNotSchedule"):
             yield f"{place}: minDomains is at least 1, and for DoNotSchedule only"
-    for name in _repeated(f"{one.topology_key}, {one.when_unsatisfiable}" for one in constraints):
+    for name in _repeated(f"{constraint.topology_key}, {constraint.when_unsatisfiable}" for constraint in constraints):
         yield f"topologySpreadConstraints: {name} is there twice"
 
 

@@ -68,7 +68,7 @@ def _asked(part: Mapping[str, Any], updates: Updates) -> dict[str, Any]:
     model = part.get(updates.model)
     if isinstance(model, Mapping):
         containers.append({**model, "name": updates.container})
-    spec["containers"] = [_container(one, updates) for one in containers]
+    spec["containers"] = [_container(container, updates) for container in containers]
     found: dict[str, Any] = {"template": {"spec": spec}}
     strategy = part.get("deploymentStrategy")
     return found | ({DEPLOYMENT.strategy_field: strategy} if isinstance(strategy, Mapping) else {})

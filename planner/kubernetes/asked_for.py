@@ -77,10 +77,10 @@ def accelerators_asked(document: Document, apart: frozenset[int] = frozenset()) 
     """Where an object asks for accelerators, and for how many; requests and limits of one place once. What stands below one
     of `apart` (``id`` of lists) is told elsewhere."""
     found: dict[tuple[str, str], Asked] = {}
-    for one in _walked(document, "", 1, 0, apart):
-        place = re.sub(r"\.(limits|requests)$", "", one.path), one.resource
-        if place not in found or one.total > found[place].total:
-            found[place] = one
+    for asked in _walked(document, "", 1, 0, apart):
+        place = re.sub(r"\.(limits|requests)$", "", asked.path), asked.resource
+        if place not in found or asked.total > found[place].total:
+            found[place] = asked
     return tuple(sorted(found.values(), key=lambda one: one.path))
 
 

@@ -22,7 +22,7 @@ def acting(snapshot: Snapshot) -> tuple[HorizontalPodAutoscaler, ...]:
     Source: keda `controllers/keda/hpa.go` `getHPAName`, `getDefaultHpaName`.
     """
     known = snapshot.autoscalers
-    made = {(one.namespace, f"keda-hpa-{one.name}") for one in known if one.kind == _KEDA}
+    made = {(autoscaler.namespace, f"keda-hpa-{autoscaler.name}") for autoscaler in known if autoscaler.kind == _KEDA}
     return tuple(one for one in known if not one.is_paused and (one.namespace, one.name) not in made)
 
 
@@ -47,10 +47,10 @@ def brought_within(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int
     A HorizontalPodAutoscaler leaves a workload of 0 replicas alone (that is how it is switched off), KEDA doesn't where
     its minimum is above 0, unless it may idle at fewer.
     """
-    for one in autoscalers:
-        if replicas == 0 and (one.kind != _KEDA or one.idle is not None):
+    for autoscaler in autoscalers:
+        if replicas == 0 and (autoscaler.kind != _KEDA or autoscaler.idle is not None):
             continue
-        replicas = max(min(replicas, one.maximum), lowest(one) if replicas else one.minimum)
+        replicas = max(min(replicas, autoscaler.maximum), lowest(autoscaler) if replicas else autoscaler.minimum)
     return replicas
 
 
@@ -65,16 +65,16 @@ def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int)
     if not autoscalers:
         return None
     settled = brought_within(autoscalers, replicas)
-    if settled == 0 and all(one.kind != _KEDA for one in autoscalers):
+    if settled == 0 and all(autoscaler.kind != _KEDA for autoscaler in autoscalers):
         return None
-    low = min(one.minimum if one.idle is None else one.idle for one in autoscalers)
-    high = max(one.maximum for one in autoscalers)
+    low = min(autoscaler.minimum if autoscaler.idle is None else autoscaler.idle for autoscaler in autoscalers)
+    high = max(autoscaler.maximum for autoscaler in autoscalers)
     return (low, high) if low < high else None
 
 
 @once_a_snapshot
 def _by_target(snapshot: Snapshot) -> dict[str, tuple[HorizontalPodAutoscaler, ...]]:
     found: dict[str, list[HorizontalPodAutoscaler]] = {}
-    for one in sorted(acting(snapshot), key=lambda one: one.kind == _KEDA):
-        found.setdefault(one.target, []).append(one)
+    for autoscaler in sorted(acting(snapshot), key=lambda one: one.kind == _KEDA):
+        found.setdefault(autoscaler.target, []).append(autoscaler)
     return {key: tuple(some) for key, some in found.items()}

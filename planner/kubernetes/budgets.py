@@ -83,9 +83,9 @@ def without_scale(controller: str) -> bool:
 def scales(snapshot: Snapshot) -> dict[str, tuple[str, int]]:
     """What the controller's finders give: a Deployment's replicas for the pods of its ReplicaSets."""
     found = {w.key: (w.key, w.replicas) for w in snapshot.every_workload if w.traits.has_replicas}
-    for one in snapshot.replica_sets:
-        above = one.owner.key(one.namespace) if one.owner else ""
-        found[one.key] = found.get(above, (one.key, one.replicas))
+    for replica_set in snapshot.replica_sets:
+        above = replica_set.owner.key(replica_set.namespace) if replica_set.owner else ""
+        found[replica_set.key] = found.get(above, (replica_set.key, replica_set.replicas))
     return found
 
 
@@ -106,10 +106,10 @@ def _status_of(
     low, high = budget.min_available, budget.max_unavailable
     if high is None and not isinstance(low, str):
         return _status(healthy, low or 0, number if low is not None else 0)
-    unscaled = next((one for one in controllers if one not in known), "")
+    unscaled = next((controller for controller in controllers if controller not in known), "")
     if unscaled:
         return BudgetStatus(healthy=healthy, desired=0, expected=0, allowed=0, unscaled=unscaled)
-    expected = sum(dict(known[one] for one in controllers).values())
+    expected = sum(dict(known[controller] for controller in controllers).values())
     try:
         if high is None:
             return _status(healthy, scaled_value(low, expected, round_up=True), expected)

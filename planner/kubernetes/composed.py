@@ -167,8 +167,8 @@ class _Graph:
                 widest = self._wider(widest, self._of_name(other, path, ()))
         widest = self._capped(widest, spec.get("parallelism"))
         sets = tuple(
-            FoundSet(role=one.role, path=one.path, template=one.template, count=widest[name])
-            for name, one in self._sets.items()
+            FoundSet(role=found_set.role, path=found_set.path, template=found_set.template, count=widest[name])
+            for name, found_set in self._sets.items()
         )
         return Composed(sets=sets, untold=tuple(self._untold))
 
@@ -240,10 +240,10 @@ class _Graph:
 
     def _dag(self, dag: Document, path: str, above: tuple[str, ...]) -> Counter[str]:
         tasks = [one for one in _listed(dag.get("tasks")) if isinstance(one, Mapping)]
-        each = {str(one.get("name")): self._task(one, f"{path}.tasks", above) for one in tasks}
+        each = {str(task.get("name")): self._task(task, f"{path}.tasks", above) for task in tasks}
         if len(each) > _MOST_OF_A_GRAPH:
             return sum(each.values(), Counter[str]())
-        before = {str(one.get("name")): set(_dependencies(one)) & each.keys() for one in tasks}
+        before = {str(task.get("name")): set(_dependencies(task)) & each.keys() for task in tasks}
         for _ in before:
             for name, known in before.items():
                 before[name] = known.union(*(before[other] for other in known))
@@ -347,7 +347,7 @@ def ray_grows(document: Document) -> bool:
     if not cluster.get("enableInTreeAutoscaling"):
         return False
     groups = [mapping(one) for one in _listed(cluster.get("workerGroupSpecs"))]
-    least = [max(_count(one.get("replicas")), _count(one.get("minReplicas"))) for one in groups]
+    least = [max(_count(group.get("replicas")), _count(group.get("minReplicas"))) for group in groups]
     return any(few < _count(one.get("maxReplicas"), 2**31) for few, one in zip(least, groups, strict=True))
 
 

@@ -45,8 +45,8 @@ class Listed(Record):
 _READ: Final = {(kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)} | {("Pod", "")}
 
 LISTED: Final = {
-    one.name: one
-    for one in (
+    listed.name: listed
+    for listed in (
         *(
             Listed(
                 kind=row.kind, group=row.group, resource=f"{row.kind.lower()}s", versions=row.versions,

@@ -121,7 +121,7 @@ def _everyone(spec: PodSpec) -> tuple[Container, ...]:
 def _setters(spec: PodSpec, is_bad: Callable[[SecurityContext], bool]) -> str:
     """``pod and containers "a", "b"``: whose security context is bad."""
     who = ["pod"] if is_bad(spec.security) else []
-    bad = [one.name for one in _everyone(spec) if is_bad(one.security)]
+    bad = [container.name for container in _everyone(spec) if is_bad(container.security)]
     return " and ".join(who + ([_many(bad)] if bad else []))
 
 
@@ -131,8 +131,8 @@ def _profiles(spec: PodSpec, of: Callable[[SecurityContext], str | None]) -> tup
     def is_bad(context: SecurityContext) -> bool:
         return of(context) not in (None, "RuntimeDefault", "Localhost")
 
-    contexts = (spec.security, *(one.security for one in _everyone(spec)))
-    return _setters(spec, is_bad), sorted({of(one) or "" for one in contexts if is_bad(one)})
+    contexts = (spec.security, *(container.security for container in _everyone(spec)))
+    return _setters(spec, is_bad), sorted({of(context) or "" for context in contexts if is_bad(context)})
 
 
 _Found = tuple[str, str]  # what is forbidden, and who has it
@@ -149,8 +149,8 @@ def _app_armor(spec: PodSpec, _: int) -> Iterator[_Found]:
 def _capabilities(spec: PodSpec, _: int) -> Iterator[_Found]:
     bad = [one for one in _everyone(spec) if not _DEFAULT_CAPABILITIES.issuperset(one.security.added_capabilities)]
     if bad:
-        added = {name for one in bad for name in one.security.added_capabilities} - _DEFAULT_CAPABILITIES
-        names = [one.name for one in bad]
+        added = {name for container in bad for name in container.security.added_capabilities} - _DEFAULT_CAPABILITIES
+        names = [container.name for container in bad]
         details = f"{_many(names)} must not include {_quoted(sorted(added))} in securityContext.capabilities.add"
         yield "non-default capabilities", details
 
@@ -162,36 +162,36 @@ def _host_namespaces(spec: PodSpec, _: int) -> Iterator[_Found]:
 
 
 def _host_paths(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one.name for one in spec.volumes if one.kind == "hostPath"]
+    bad = [volume.name for volume in spec.volumes if volume.kind == "hostPath"]
     if bad:
         yield "hostPath volumes", _many(bad, "volume")
 
 
 def _host_ports(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one for one in _everyone(spec) if one.host_ports]
+    bad = [container for container in _everyone(spec) if container.host_ports]
     if bad:
-        ports = {str(port.port) for one in bad for port in one.host_ports}
-        yield "hostPort", f"{_use([one.name for one in bad], 'hostPort', ports)} {', '.join(sorted(ports))}"
+        ports = {str(port.port) for container in bad for port in container.host_ports}
+        yield "hostPort", f"{_use([container.name for container in bad], 'hostPort', ports)} {', '.join(sorted(ports))}"
 
 
 def _handler_hosts(spec: PodSpec, minor: int) -> Iterator[_Found]:
-    bad = [one for one in _everyone(spec) if one.handler_hosts]
+    bad = [container for container in _everyone(spec) if container.handler_hosts]
     if bad and minor >= 34:
-        hosts, what = {host for one in bad for host in one.handler_hosts}, "probe or lifecycle host"
-        yield what, f"{_use(sorted({one.name for one in bad}), what, hosts)} {_quoted(sorted(hosts))}"
+        hosts, what = {host for container in bad for host in container.handler_hosts}, "probe or lifecycle host"
+        yield what, f"{_use(sorted({container.name for container in bad}), what, hosts)} {_quoted(sorted(hosts))}"
 
 
 def _privileged(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one.name for one in _everyone(spec) if one.security.is_privileged]
+    bad = [container.name for container in _everyone(spec) if container.security.is_privileged]
     if bad:
         yield "privileged", f"{_many(bad)} must not set securityContext.privileged=true"
 
 
 def _proc_mount(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one for one in _everyone(spec) if one.security.proc_mount not in (None, "Default")]
+    bad = [container for container in _everyone(spec) if container.security.proc_mount not in (None, "Default")]
     if bad:
-        kinds = sorted({one.security.proc_mount or "" for one in bad})
-        names = [one.name for one in bad]
+        kinds = sorted({container.security.proc_mount or "" for container in bad})
+        names = [container.name for container in bad]
         yield "procMount", f"{_many(names)} must not set securityContext.procMount to {_quoted(kinds)}"
 
 
@@ -202,10 +202,10 @@ def _se_linux(spec: PodSpec, minor: int) -> Iterator[_Found]:
 
     if who := _setters(spec, is_bad):
         contexts = [one.se_linux for one in (spec.security, *(c.security for c in _everyone(spec))) if one.se_linux]
-        types = sorted({one[0] for one in contexts if _SE_LINUX_TYPES.get(one[0], minor + 1) > minor})
+        types = sorted({context[0] for context in contexts if _SE_LINUX_TYPES.get(context[0], minor + 1) > minor})
         parts = [f"type{'s' if len(types) > 1 else ''} {_quoted(types)}"] if types else []
-        parts += ["user may not be set"] if any(one[1] for one in contexts) else []
-        parts += ["role may not be set"] if any(one[2] for one in contexts) else []
+        parts += ["user may not be set"] if any(context[1] for context in contexts) else []
+        parts += ["role may not be set"] if any(context[2] for context in contexts) else []
         yield "seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(parts)}"
 
 
@@ -228,7 +228,7 @@ def _windows_host_process(spec: PodSpec, _: int) -> Iterator[_Found]:
 
 # ── restricted ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _escalation(spec: PodSpec, minor: int) -> Iterator[_Found]:
-    bad = [one.name for one in _everyone(spec) if one.security.may_escalate is not False]
+    bad = [container.name for container in _everyone(spec) if container.security.may_escalate is not False]
     if bad and minor >= 8 and not _is_windows(spec, minor):
         yield (
             "allowPrivilegeEscalation != false",
@@ -243,22 +243,22 @@ def _is_windows(spec: PodSpec, minor: int) -> bool:
 def _drop_all(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if minor < 22 or _is_windows(spec, minor):
         return
-    keeps = [one.name for one in _everyone(spec) if "ALL" not in one.security.dropped_capabilities]
+    keeps = [container.name for container in _everyone(spec) if "ALL" not in container.security.dropped_capabilities]
     adds = [one for one in _everyone(spec) if set(one.security.added_capabilities) - {"NET_BIND_SERVICE"}]
     details = [f'{_many(keeps)} must set securityContext.capabilities.drop=["ALL"]'] if keeps else []
     if adds:
-        added = sorted({name for one in adds for name in one.security.added_capabilities} - {"NET_BIND_SERVICE"})
-        names = [one.name for one in adds]
+        added = sorted({name for add in adds for name in add.security.added_capabilities} - {"NET_BIND_SERVICE"})
+        names = [add.name for add in adds]
         details.append(f"{_many(names)} must not include {_quoted(added)} in securityContext.capabilities.add")
     if details:
         yield "unrestricted capabilities", "; ".join(details)
 
 
 def _volumes(spec: PodSpec, _: int) -> Iterator[_Found]:
-    bad = [one for one in spec.volumes if one.kind not in _RESTRICTED_VOLUMES]
+    bad = [volume for volume in spec.volumes if volume.kind not in _RESTRICTED_VOLUMES]
     if bad:
-        kinds: set[str] = {one.kind for one in bad}
-        uses = _use([one.name for one in bad], "restricted volume type", kinds, "volume")
+        kinds: set[str] = {volume.kind for volume in bad}
+        uses = _use([volume.name for volume in bad], "restricted volume type", kinds, "volume")
         yield "restricted volume types", f"{uses} {_quoted(sorted(kinds))}"
 
 
@@ -268,7 +268,7 @@ def _non_root(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if who := _setters(spec, lambda context: context.run_as_non_root is False):
         yield "runAsNonRoot != true", f"{who} must not set securityContext.runAsNonRoot=false"
     elif not spec.security.run_as_non_root:
-        bad = [one.name for one in _everyone(spec) if one.security.run_as_non_root is None]
+        bad = [container.name for container in _everyone(spec) if container.security.run_as_non_root is None]
         if bad:
             yield "runAsNonRoot != true", f"pod or {_many(bad)} must set securityContext.runAsNonRoot=true"
 
@@ -286,7 +286,7 @@ def _seccomp_given(spec: PodSpec, minor: int) -> Iterator[_Found]:
     if bad := list(_seccomp(spec, minor)):
         yield from bad
     elif spec.security.seccomp is None:
-        lacking = [one.name for one in _everyone(spec) if one.security.seccomp is None]
+        lacking = [container.name for container in _everyone(spec) if container.security.seccomp is None]
         if lacking:
             must = 'must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"'
             yield "seccompProfile", f"pod or {_many(lacking)} {must}"

@@ -166,7 +166,7 @@ class Placed(Record):
 
     @property
     def group_size(self) -> int:
-        return sum(one.count for one in self.sets)
+        return sum(alike.count for alike in self.sets)
 
     @property
     def pods(self) -> int:
@@ -190,7 +190,7 @@ class Placed(Record):
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
         """Each set's template and how many pods there are of it in all groups, suspended or not."""
-        return tuple((one.template, self.groups * one.count) for one in self.sets)
+        return tuple((alike.template, self.groups * alike.count) for alike in self.sets)
 
 
 _MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
@@ -252,7 +252,7 @@ def found_sets(row: Templated, document: Document, *, with_none: bool = False) -
     """The pod sets of a document, those without a template left out; those without a pod too, but `with_none`."""
     if row.composes is not None:
         sets = row.composes(document).sets
-        return [one for one in sets if one.count > 0 or with_none or row.gang is Gang.IN_TURN]
+        return [found_set for found_set in sets if found_set.count > 0 or with_none or row.gang is Gang.IN_TURN]
     found = []
     for one in row.sets:
         for name, path, base in _places(document, one.base):
@@ -280,8 +280,8 @@ def assumed_of(row: Templated, document: Document) -> str:
 def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str, ...]:
     """Each ``--for`` with which ``kubectl wait`` waits for these sets."""
     if _ROLE in row.waits:
-        return tuple(f"{row.waits.replace(_ROLE, one.role)}{one.units}" for one in sets)
-    pods = str(groups * sum(one.count for one in sets)) if row.waits.endswith("=") else ""
+        return tuple(f"{row.waits.replace(_ROLE, found_set.role)}{found_set.units}" for found_set in sets)
+    pods = str(groups * sum(found_set.count for found_set in sets)) if row.waits.endswith("=") else ""
     return (f"{row.waits}{pods}",) if row.waits else ()
 
 
@@ -317,12 +317,12 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
                 f"{path}[{name}]" for count in one.counts for name in _unread_numbers(count, _template(base, one)[1])
             ]
     without = [
-        path or one.template
-        for one in row.sets
-        for _, path, base in _places(document, one.base)
-        if _template(base, one)[1] is None and not (one.is_optional and at(base, one.template) is None)
+        path or pod_set.template
+        for pod_set in row.sets
+        for _, path, base in _places(document, pod_set.base)
+        if _template(base, pod_set)[1] is None and not (pod_set.is_optional and at(base, pod_set.template) is None)
     ]
-    told_of = [one for one in places if not any(one.startswith(f"{where}.") for where in without)]
+    told_of = [place for place in places if not any(place.startswith(f"{where}.") for where in without)]
     return list(dict.fromkeys(told_of + without + hidden_templates(document, apart=told)))
 
 
@@ -395,7 +395,7 @@ def _template(base: Document, one: PodSet) -> tuple[str, Document | None]:
 def _annotated(count: Count, template: Document) -> int:
     given = mapping(at(template, "metadata.annotations"))
     numbers = (digits(given.get(name)) for name in count.annotations)
-    return max([count.default, *(one for one in numbers if one is not None)])
+    return max([count.default, *(number for number in numbers if number is not None)])
 
 
 def _unread_numbers(count: Count, template: Document | None) -> list[str]:

@@ -83,8 +83,8 @@ def node_data(
             for one in volumes
             if one.kind == "local" or (one.kind == "hostPath" and not one.host_path) or one.claim_name in on_local
         ),
-        scratch=tuple(one.name for one in volumes if one.kind == "emptyDir" and one.medium != "Memory"),
-        system=tuple((one.name, one.host_path) for one in volumes if one.host_path),
+        scratch=tuple(volume.name for volume in volumes if volume.kind == "emptyDir" and volume.medium != "Memory"),
+        system=tuple((volume.name, volume.host_path) for volume in volumes if volume.host_path),
     )
 
 
@@ -93,7 +93,7 @@ def deletes_with(volumes: Iterable[Volume]) -> bool:
 
     Source: kubernetes `staging/src/k8s.io/kubectl/pkg/drain/filters.go` `localStorageFilter`, `hasLocalStorage`.
     """
-    return any(one.kind == "emptyDir" for one in volumes)
+    return any(volume.kind == "emptyDir" for volume in volumes)
 
 
 def goes_with_its_node(pod: Pod) -> bool:

@@ -16,8 +16,8 @@ HIGHEST_USER_PRIORITY: Final = 1_000_000_000
 SYSTEM_CRITICAL_PRIORITY: Final = 2 * HIGHEST_USER_PRIORITY  # from here on the cluster itself needs the pod
 SYSTEM_NODE_CRITICAL: Final = "system-node-critical"
 _BUILT_IN: Final = {
-    one.name: one
-    for one in (
+    priority_class.name: priority_class
+    for priority_class in (
         PriorityClass(name="system-cluster-critical", value=SYSTEM_CRITICAL_PRIORITY),
         PriorityClass(name=SYSTEM_NODE_CRITICAL, value=SYSTEM_CRITICAL_PRIORITY + 1_000),
     )
@@ -30,9 +30,9 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
 
     A class that a pod has and its owner's template doesn't name is the global default.
     """
-    found = {one.name: one for one in snapshot.priority_classes}
+    found = {priority_class.name: priority_class for priority_class in snapshot.priority_classes}
     if snapshot.presence.get("PriorityClass") is not Presence.PRESENT:
-        for spec in {id(one.spec): one.spec for one in snapshot.pods}.values():
+        for spec in {id(pod.spec): pod.spec for pod in snapshot.pods}.values():
             name = spec.priority_class_name
             if name and spec.priority is not None and name not in found:
                 policy = spec.preemption_policy or "PreemptLowerPriority"
@@ -45,15 +45,15 @@ def classes_in(snapshot: Snapshot) -> dict[str, PriorityClass]:
 def _given_by_default(snapshot: Snapshot) -> set[str]:
     """Class names of pods whose owner's template names none; "" where such a pod has none."""
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
-    unnamed = {one.uid for one in owners if one.uid and not one.template.spec.priority_class_name}
-    return {one.spec.priority_class_name for one in snapshot.pods if one.owner and one.owner.uid in unnamed}
+    unnamed = {owner.uid for owner in owners if owner.uid and not owner.template.spec.priority_class_name}
+    return {pod.spec.priority_class_name for pod in snapshot.pods if pod.owner and pod.owner.uid in unnamed}
 
 
 def tells_default(snapshot: Snapshot) -> bool:
     """Whether the snapshot says which class, if any, pods get that name none: it lists the classes, or pods show it."""
     if snapshot.presence.get("PriorityClass") is Presence.PRESENT or not snapshot.pods:
         return True
-    return bool(_given_by_default(snapshot)) or any(not one.spec.priority_class_name for one in snapshot.pods)
+    return bool(_given_by_default(snapshot)) or any(not pod.spec.priority_class_name for pod in snapshot.pods)
 
 
 def class_called(name: str, classes: Classes) -> PriorityClass | None:
@@ -65,7 +65,7 @@ def class_of(spec: PodSpec, classes: Classes) -> PriorityClass | None:
     """The class a pod of `spec` is admitted with: the named one, else the global default, the lowest of several."""
     if spec.priority_class_name:
         return class_called(spec.priority_class_name, classes)
-    defaults = [one for one in classes.values() if one.is_global_default]
+    defaults = [priority_class for priority_class in classes.values() if priority_class.is_global_default]
     return min(defaults, key=lambda one: one.value, default=None)
 
 

@@ -34,7 +34,7 @@ def qos_class(spec: PodSpec) -> QosClass:
         holders = [(spec.pod_requests or EMPTY, spec.pod_limits or EMPTY)]
         must_limit = [holders[0][1]] if holders[0][1] else []
     else:
-        holders = [(one.requests, one.limits) for one in (*spec.containers, *spec.init_containers)]
+        holders = [(container.requests, container.limits) for container in (*spec.containers, *spec.init_containers)]
         must_limit = [limits for _, limits in holders]
     requests = {name: sum(asked.get(name, 0) for asked, _ in holders) for name in _COUNTED}
     limits = {name: sum(allowed.get(name, 0) for _, allowed in holders) for name in _COUNTED}
@@ -72,7 +72,7 @@ def running_containers(spec: PodSpec) -> Iterator[Container]:
 
 def has_pod_level(*amounts: Amounts | None) -> bool:
     """Whether any of the pod-level lists names a resource that pods may have as a whole."""
-    return any(name in _COUNTED or name.startswith(HUGE_PAGES) for one in amounts for name in one or EMPTY)
+    return any(name in _COUNTED or name.startswith(HUGE_PAGES) for amount in amounts for name in amount or EMPTY)
 
 
 def memory_at_pod(amounts: Amounts | None) -> int:
@@ -115,7 +115,7 @@ def pod_limit(spec: PodSpec) -> int | None:
 
 def _all_limited(spec: PodSpec) -> bool:
     """Whether memory counts as limited: every container has a limit, and every init container or a sidecar before it."""
-    if any(not one.limits.get(MEMORY, 0) for one in spec.containers):
+    if any(not container.limits.get(MEMORY, 0) for container in spec.containers):
         return False
     sidecars = 0
     for init in spec.init_containers:

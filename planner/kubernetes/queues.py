@@ -68,8 +68,8 @@ def is_there(snapshot: Snapshot) -> bool:
     if any(state is not Presence.ABSENT for kind, state in snapshot.presence.items() if kind in KINDS):
         return True
     workloads = snapshot.every_workload
-    return any(KUEUE_QUEUE in one.labels for one in snapshot.pods) or any(
-        named_queue(one.labels, [template for template, _ in one.templates]) for one in workloads
+    return any(KUEUE_QUEUE in pod.labels for pod in snapshot.pods) or any(
+        named_queue(workload.labels, [template for template, _ in workload.templates]) for workload in workloads
     )
 
 
@@ -77,7 +77,7 @@ def is_there(snapshot: Snapshot) -> bool:
 def version(snapshot: Snapshot) -> str:
     """Kueue's version, by the image of its controllers' pods: ``0.14``; "" where none is seen. A mirror may call it otherwise."""
     specs = {id(pod.spec): pod.spec for pod in snapshot.pods if not pod.is_terminal}.values()
-    found = [_IMAGE.search(one.image) for spec in specs for one in spec.containers]
+    found = [_IMAGE.search(container.image) for spec in specs for container in spec.containers]
     return next((one[1] for one in found if one is not None), "")
 
 
@@ -115,16 +115,16 @@ def _numbers(version: str) -> tuple[int, ...]:
 @once_a_snapshot
 def _with_default(snapshot: Snapshot) -> frozenset[str]:
     """Namespaces whose queue is there for what names none."""
-    return frozenset(one.namespace for one in snapshot.local_queues if one.name == DEFAULT)
+    return frozenset(queue.namespace for queue in snapshot.local_queues if queue.name == DEFAULT)
 
 
 def named_queue(labels: Labels, templates: Iterable[Template]) -> str:
     """What of the object itself says that Kueue admits its pods."""
     if queue := labels.get(KUEUE_QUEUE):
         return f"{_ADMITS} (its label {KUEUE_QUEUE}={queue})"
-    for one in templates:
-        if queue := one.labels.get(KUEUE_QUEUE):
+    for template in templates:
+        if queue := template.labels.get(KUEUE_QUEUE):
             return f"{_ADMITS} (its pods' label {KUEUE_QUEUE}={queue})"
-        if KUEUE_ADMISSION_GATE in one.spec.scheduling_gates:
+        if KUEUE_ADMISSION_GATE in template.spec.scheduling_gates:
             return f"{_ADMITS} (its pods' scheduling gate {KUEUE_ADMISSION_GATE})"
     return ""

@@ -321,7 +321,7 @@ class PodSpec(Record):
 
     @property
     def sidecars(self) -> tuple[Container, ...]:
-        return tuple(one for one in self.init_containers if one.is_sidecar)
+        return tuple(container for container in self.init_containers if container.is_sidecar)
 
 
 class Owner(Record):
@@ -439,7 +439,7 @@ class Template(Record):
     def shows_the_same(self, other: Template) -> bool:
         """Whether the pods of both are alike in what is kept of pods: `unread`, such as their environment, isn't."""
         hashes = {POD_TEMPLATE_HASH: "", ROLLOUTS_POD_TEMPLATE_HASH: ""}
-        mine, theirs = ({**one.labels, **hashes} for one in (self, other))
+        mine, theirs = ({**template.labels, **hashes} for template in (self, other))
         return mine == theirs and self.spec == other.spec
 
 

@@ -77,8 +77,8 @@ def _requests(
     spec = PodSpec(
         containers=containers.value, init_containers=init_containers.value, pod_requests=of_pod, overhead=overhead
     )
-    holders = [one.requests for one in (*spec.containers, *spec.init_containers)]
-    names = dict.fromkeys(name for one in (*holders, of_pod or EMPTY, overhead) for name in one)
+    holders = [container.requests for container in (*spec.containers, *spec.init_containers)]
+    names = dict.fromkeys(name for holder in (*holders, of_pod or EMPTY, overhead) for name in holder)
     found = {name: pod_request(spec, name) for name in names}
     scored = pod_request(spec, CPU, DEFAULT_MILLICPU_REQUEST), pod_request(spec, MEMORY, DEFAULT_MEMORY_REQUEST_BYTES)
     return FrozenMap({name: amount for name, amount in found.items() if amount}), scored

@@ -64,7 +64,7 @@ class Units(Record):
         """``GPUs``, ``time slices``; ``GPUs or time slices`` where some nodes offer it whole and others in parts."""
         ways = [one for one in self.offered if one.resource == resource] or [offer_unseen(resource)]
         is_only = self.is_only(resource)
-        return " or ".join(dict.fromkeys(one.noun(number, is_only=is_only) for one in ways))
+        return " or ".join(dict.fromkeys(way.noun(number, is_only=is_only) for way in ways))
 
     def words(self, amounts: Mapping[str, int], times: int = 1) -> str:
         """``4 GPUs``, ``3 time slices``: what so many pods that ask for `amounts` hold of accelerators; "" of none."""

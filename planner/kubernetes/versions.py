@@ -61,7 +61,7 @@ class Gate(Record):
 
 def _names_keys_of_affinity(spec: PodSpec) -> bool:
     terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
-    return any(one.match_label_keys or one.mismatch_label_keys for one in terms)
+    return any(term.match_label_keys or term.mismatch_label_keys for term in terms)
 
 
 _DEVICES: Final = "DynamicResourceAllocation"
@@ -83,8 +83,8 @@ MAX_UNAVAILABLE: Final = next(one for one in GATES if one.name == "MaxUnavailabl
 @once_a_snapshot
 def minor_of(snapshot: Snapshot) -> int | None:
     """The minor version of the newest kubelet; None where no node tells one."""
-    each = {one.kubelet_version: one for one in snapshot.nodes}  # of thousands of nodes a few
-    return max((minor for one in each.values() if (minor := minor_version(one)) is not None), default=None)
+    each = {node.kubelet_version: node for node in snapshot.nodes}  # of thousands of nodes a few
+    return max((minor for node in each.values() if (minor := minor_version(node)) is not None), default=None)
 
 
 def not_recorded(snapshot: Snapshot) -> str:
@@ -114,7 +114,7 @@ def _is_shown(snapshot: Snapshot, gate: str) -> bool:
     """Whether a pod has what the gate guards, or a list is there that only exists with it."""
     if gate == _DEVICES and (snapshot.resource_slices or snapshot.resource_claims or snapshot.device_classes):
         return True
-    specs = {id(one.spec): one.spec for one in snapshot.pods}
+    specs = {id(pod.spec): pod.spec for pod in snapshot.pods}
     return any(map(_ASKS[gate], specs.values()))
 
 

@@ -191,7 +191,7 @@ def _uses(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> _Uses:
         uses[metrics.namespace, metrics.name] = {
             one.container: _Use(one.working_set_bytes, one.cpu_millicores) for one in metrics.containers
         }
-    for container in (one for node in stats for one in node.containers):
+    for container in (container_memory_stats for node in stats for container_memory_stats in node.containers):
         pod = uses.setdefault((container.namespace, container.pod), {})
         known = pod.get(container.container, _Use(container.working_set_bytes))
         pod[container.container] = replace(known, anonymous_bytes=container.anonymous_bytes)
@@ -202,10 +202,10 @@ def _systems(snapshot: Snapshot, stats: Sequence[NodeMemoryStats]) -> dict[str, 
     """Node → bytes its system uses. A kubelet's metrics don't name the node: its pods do."""
     places = {(pod.namespace, pod.name): pod.node_name for pod in snapshot.pods if pod.node_name}
     systems = {}
-    for one in stats:
-        found = Counter(places[c.namespace, c.pod] for c in one.containers if (c.namespace, c.pod) in places)
-        if found and one.working_set_bytes is not None:
-            systems[found.most_common(1)[0][0]] = max(0, one.working_set_bytes - one.pods_bytes)
+    for stat in stats:
+        found = Counter(places[c.namespace, c.pod] for c in stat.containers if (c.namespace, c.pod) in places)
+        if found and stat.working_set_bytes is not None:
+            systems[found.most_common(1)[0][0]] = max(0, stat.working_set_bytes - stat.pods_bytes)
     return systems
 
 
@@ -267,14 +267,14 @@ class _Pods:
                 cgroup=pod_cgroup(pod, self._settings),
                 containers=tuple(
                     ContainerMemory(
-                        name=one.name,
-                        is_sidecar=one not in pod.spec.containers,
-                        request_bytes=one.requests.get(vocabulary.MEMORY, 0),
+                        name=container.name,
+                        is_sidecar=container not in pod.spec.containers,
+                        request_bytes=container.requests.get(vocabulary.MEMORY, 0),
                         limit_bytes=cgroup.memory_max,
                         cgroup=cgroup,
                     )
-                    for one in running_containers(pod.spec)
-                    for cgroup in (container_cgroup(pod, one, memory, self._settings),)
+                    for container in running_containers(pod.spec)
+                    for cgroup in (container_cgroup(pod, container, memory, self._settings),)
                 ),
             )
         return found

@@ -66,42 +66,42 @@ def _risk(code: str, about: str, **words: object) -> Finding:
 def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
     """A limit far over the request, and a working set over the request: evicted first, though it "has the memory"."""
     hit = [
-        (pod, one)
-        for pod, one in group
+        (pod, container)
+        for pod, container in group
         if not pod.is_critical
         and (pod.over_request_bytes or 0) > 0
-        and one.request_bytes
-        and (one.limit_bytes is None or one.limit_bytes >= FAR_OVER_REQUEST * one.request_bytes)
-        and (one.working_set_bytes or 0) > one.request_bytes
+        and container.request_bytes
+        and (container.limit_bytes is None or container.limit_bytes >= FAR_OVER_REQUEST * container.request_bytes)
+        and (container.working_set_bytes or 0) > container.request_bytes
     ]
     if not hit:
         return None
-    pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
+    pod, container = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
     return _risk(
         "memory-evicted-first-within-limit",
         pod.workload,
         which=_which(hit, group),
-        name=one.name,
-        used=measured_bytes(one.working_set_bytes or 0),
-        request=written(one.request_bytes, MEMORY),
-        limit=f"limit {written(one.limit_bytes, MEMORY)}" if one.limit_bytes else "no limit",
+        name=container.name,
+        used=measured_bytes(container.working_set_bytes or 0),
+        request=written(container.request_bytes, MEMORY),
+        limit=f"limit {written(container.limit_bytes, MEMORY)}" if container.limit_bytes else "no limit",
     )
 
 
 def _near_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
     hit = [
-        (used / limit, pod, one)
-        for pod, one in group
-        if (limit := one.limit_bytes or 0)
-        and (used := one.working_set_bytes or 0)
+        (used / limit, pod, container)
+        for pod, container in group
+        if (limit := container.limit_bytes or 0)
+        and (used := container.working_set_bytes or 0)
         and used * 100 >= limit * NEAR_LIMIT_PERCENT
     ]
     if not hit:
         return None
-    _, pod, one = max(hit, key=lambda of: of[0])
-    used, limit = one.working_set_bytes or 0, one.limit_bytes or 0
+    _, pod, container = max(hit, key=lambda of: of[0])
+    used, limit = container.working_set_bytes or 0, container.limit_bytes or 0
     words = {"used": measured_bytes(used), "limit": written(limit, MEMORY), "percent": used * 100 // limit}
-    return _risk("memory-near-limit", pod.workload, which=_which(hit, group), name=one.name, **words)
+    return _risk("memory-near-limit", pod.workload, which=_which(hit, group), name=container.name, **words)
 
 
 def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Finding | None:
@@ -109,34 +109,34 @@ def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Fin
     hit = [(pod, one) for pod, one in group if 0 < pod.priority <= HIGHEST_USER_PRIORITY and one.limit_bytes]
     if not hit:
         return None
-    pod, one = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
-    used, limit = one.working_set_bytes, written(one.limit_bytes or 0, MEMORY)
+    pod, container = max(hit, key=lambda pair: pair[1].working_set_bytes or 0)
+    used, limit = container.working_set_bytes, written(container.limit_bytes or 0, MEMORY)
     use = f"has {limit}, use unknown" if used is None else f"uses {measured_bytes(used)} of {limit}"
-    return _risk("memory-priority-does-not-protect", pod.workload, priority=pod.priority, name=one.name, use=use)
+    return _risk("memory-priority-does-not-protect", pod.workload, priority=pod.priority, name=container.name, use=use)
 
 
 def _cold_without_swap(group: _Found, settings: KubeletSettings) -> Finding | None:
     if settings.swap_behavior is SwapBehavior.LIMITED_SWAP and settings.swap_bytes:
         return None
     hit = [
-        (pod, one)
-        for pod, one in group
+        (pod, container)
+        for pod, container in group
         if not pod.is_critical
-        and _held(one) >= COLD_BYTES
-        and one.cpu_millicores is not None
-        and one.cpu_millicores <= COLD_MILLICORES
+        and _held(container) >= COLD_BYTES
+        and container.cpu_millicores is not None
+        and container.cpu_millicores <= COLD_MILLICORES
     ]
     if not hit:
         return None
-    pod, one = max(hit, key=lambda pair: _held(pair[1]))
-    gets_swap = pod.qos is QosClass.BURSTABLE and one.request_bytes != (one.limit_bytes or 0)
+    pod, container = max(hit, key=lambda pair: _held(pair[1]))
+    gets_swap = pod.qos is QosClass.BURSTABLE and container.request_bytes != (container.limit_bytes or 0)
     return _risk(
         "memory-cold-without-swap",
         pod.workload,
         which=_which(hit, group),
-        name=one.name,
-        held=measured_bytes(_held(one)),
-        millicores=one.cpu_millicores,
+        name=container.name,
+        held=measured_bytes(_held(container)),
+        millicores=container.cpu_millicores,
         also="" if gets_swap else ", and make the request smaller than the limit: only such containers are given swap",
     )
 

@@ -123,7 +123,7 @@ def apply(snapshot: Snapshot, change: MemoryChange) -> Snapshot:
     found = False
     pods: list[Pod] = []
     for pod in snapshot.pods:
-        names = {one.name for one in (*pod.spec.containers, *pod.spec.init_containers)}
+        names = {container.name for container in (*pod.spec.containers, *pod.spec.init_containers)}
         if workloads[pod.uid].lower() != change.workload.lower() or change.container not in names:
             pods.append(pod)
             continue
@@ -172,7 +172,7 @@ def differences(before: ClusterMemory, after: ClusterMemory) -> tuple[Difference
     """Every value that differs between two views of the same pods: class, cgroup values, ranks, room left."""
     pods = {pod.key: pod for pod in after.pods}
     nodes = {node.name: node for node in after.nodes}
-    found = [one for pod in before.pods if pod.key in pods for one in _of_pod(pod, pods[pod.key])]
+    found = [difference for pod in before.pods if pod.key in pods for difference in _of_pod(pod, pods[pod.key])]
     found += [one for node in before.nodes if node.name in nodes for one in _of_node(node, nodes[node.name])]
     return tuple(found)
 

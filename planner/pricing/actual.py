@@ -162,10 +162,10 @@ class Invoice:
         if "credits" not in row:
             self.notes.add("It has no column credits: discounts for use aren't in it.")
         amounts = {kind: _number(row.get("cost"), place, "cost")}
-        for one in _credits(row.get("credits"), place):
-            which = str(one.get("type") or "")
+        for credit in _credits(row.get("credits"), place):
+            which = str(credit.get("type") or "")
             of = _CREDIT if which == "PROMOTION" else _COMMITTED if which.startswith("COMMITTED_USAGE") else kind
-            amounts[of] = amounts.get(of, 0.0) + _number(one.get("amount"), place, "credits")
+            amounts[of] = amounts.get(of, 0.0) + _number(credit.get("amount"), place, "credits")
         names, account = _names(field("resource", "global_name"), field("resource", "name")), field("project", "id")
         for of, amount in amounts.items():
             yield BillLine(
@@ -305,15 +305,15 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
     by_name, machines, left_out = _sorted_out(bill, set(chain.from_iterable(own.values())))
     groups: dict[tuple[str, str, str], list[tuple[NodeCost, Mapping[str, float]]]] = defaultdict(list)
     unbilled, unclear, part_of = list[str](), list[str](), dict[int, str]()
-    for one in cost.nodes:
-        node, price = known[one.node.node], one.node.price
+    for node_cost in cost.nodes:
+        node, price = known[node_cost.node.node], node_cost.node.price
         lines = list({id(line): line for name in own[node.name] for line in by_name.get(name, ())}.values())
         joined = _joined(node, lines)
         part_of |= {id(line): _UNCLEAR if joined is None else "" for line in lines}
         if joined is None:
             (unclear if lines else unbilled).append(node.name)
         else:
-            groups[price.machine_type, price.region_id, one.node.provisioning.value].append((one, joined))
+            groups[price.machine_type, price.region_id, node_cost.node.provisioning.value].append((node_cost, joined))
     counted = [line for line in machines if not part_of.get(id(line), _UNPRICED)]
     for line in machines:
         if of := part_of.get(id(line), _UNPRICED):
@@ -321,9 +321,9 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
     parts = sorted(
         (_part(key, found) for key, found in groups.items()), key=lambda one: -abs(one.billed_usd - one.list_usd)
     )
-    billed_usd, list_usd = sum(one.billed_usd for one in parts), sum(one.list_usd for one in parts)
+    billed_usd, list_usd = sum(part.billed_usd for part in parts), sum(part.list_usd for part in parts)
     share = billed_usd / list_usd - 1 if list_usd else 0.0
-    number = sum(one.nodes for one in parts)
+    number = sum(part.nodes for part in parts)
     first = f"The bill says {billed_usd:,.0f} a month for {count(number, 'node')}, the list {list_usd:,.0f}: {signed(share)}."
     none = "The bill can't be compared." if unclear else "The bill names none of these nodes."
     said = [first if number else none]
@@ -338,7 +338,7 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
         said.append(
             f"Not in that, of what stands there: {', '.join(f'{usd(amount)} of {of}' for of, amount in amounts)}."
         )
-    said += [*_doubts(counted, [one for found in groups.values() for one, _ in found]), *sorted(bill.notes)]
+    said += [*_doubts(counted, [node_cost for found in groups.values() for node_cost, _ in found]), *sorted(bill.notes)]
     return Reconciled(
         sentence=Text(" ".join(said)),
         billed_usd=round(billed_usd, 2),
@@ -420,7 +420,7 @@ def _part(key: tuple[str, str, str], found: Sequence[tuple[NodeCost, Mapping[str
     skus: dict[str, float] = defaultdict(float)
     for sku, amount in chain.from_iterable(joined.items() for _, joined in found):
         skus[sku] += amount
-    listed = sum(one.cost.total for one, _ in found)
+    listed = sum(cost.cost.total for cost, _ in found)
     billed = sum(skus.values())
     return Billed(
         machine_type=key[0],

@@ -98,9 +98,9 @@ def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     aren't measured so. Pods without a reading aren't in it.
     """
     seen: dict[tuple[str, str], dict[str, Mapping[str, int]]] = defaultdict(dict)
-    for one in usage_now(snapshot):
-        amounts = {CPU: one.cpu_millicores or 0, MEMORY: one.working_set_bytes}
-        seen[one.namespace, one.pod][one.container] = amounts
+    for usage in usage_now(snapshot):
+        amounts = {CPU: usage.cpu_millicores or 0, MEMORY: usage.working_set_bytes}
+        seen[usage.namespace, usage.pod][usage.container] = amounts
     found = {}
     for pod, _ in bound_pods(snapshot):
         if (own := seen.get((pod.namespace, pod.name))) is not None:
@@ -154,7 +154,7 @@ def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
 
 def _cost(snapshot: Snapshot, book: PriceBook) -> ClusterCost:
     cost = cluster_cost(book, snapshot.nodes, _requested(snapshot))
-    more = sum(one.usd_per_month or 0.0 for one in cost.unused_commitments)
+    more = sum(commitment.usd_per_month or 0.0 for commitment in cost.unused_commitments)
     if not more or cost.usd_per_month is None:
         return cost
     return replace(cost, usd_per_month=cost.usd_per_month + more, list_usd_per_month=cost.list_usd_per_month + more)
@@ -190,7 +190,7 @@ def bill(
         held = holders(snapshot, bound_pods(snapshot), by, used)
     by_node = tuple(allocate(cost.nodes, nodes, held, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
-    known = {one.name: getattr(cost, one.name) for one in fields(ClusterCost)}
+    known = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
     known["notes"] = (*known["notes"], *_of_usage(snapshot, used)) if counts_usage else known["notes"]
@@ -207,7 +207,7 @@ def bill(
         counts_usage=counts_usage,
         shares_idle=shares_idle,
         by_node=by_node,
-        resources=tuple(resource_of(nodes[one.node.node]) for one in cost.nodes),
+        resources=tuple(resource_of(nodes[node.node.node]) for node in cost.nodes),
         starts_at=snapshot.taken_at,
         not_in=(*_not_in(snapshot, cost), *_unknown_commitments(cost)),
     )
@@ -253,7 +253,7 @@ def _by_weight(lines: Iterable[AllocatedCost], by: str) -> Iterator[AllocatedCos
 def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None, counts_usage: bool) -> str:
     priced = len(cost.nodes)
     every = priced + sum(len(group.nodes) for group in cost.unpriced)
-    unused = any(one.usd_per_month is not None for one in cost.unused_commitments)
+    unused = any(commitment.usd_per_month is not None for commitment in cost.unused_commitments)
     return cost_words(
         usd_a_month,
         idle,
@@ -307,7 +307,7 @@ def holders(
             mend="Give namespace, label:NAME, pool or workload",
         )
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
-    spaces = {one.name: one.labels for one in snapshot.namespaces}
+    spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
 
     def held(pod: Pod, node: str) -> tuple[str, str, bool]:
         if pod.namespace in SYSTEM_NAMESPACES:
@@ -331,7 +331,7 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
         usd_a_month = cloud.fee_usd_per_hour * HOURS_PER_MONTH
         versions = [node.kubelet_version for node in snapshot.nodes if node.kubelet_version]
         if not usd_a_month or (
-            cloud.version_has and versions and not any(cloud.version_has in one for one in versions)
+            cloud.version_has and versions and not any(cloud.version_has in version for version in versions)
         ):
             continue  # nodes of a cluster that somebody else runs
         fee = f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
@@ -341,7 +341,7 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
         yield NotIn(
             "boot disks", None, Text(f"{which}: their type and size are on no node, and the book has no price of disks")
         )
-    priced = {one.node.node for one in cost.nodes if any(p.kind is PartKind.LOCAL_SSD for p in one.node.price.parts)}
+    priced = {node.node.node for node in cost.nodes if any(p.kind is PartKind.LOCAL_SSD for p in node.node.price.parts)}
     local = [node for node in snapshot.nodes if has_local_ssd(node) and node.name not in priced]
     if local:
         which = f"local SSDs attached to {count(len(local), 'node')} ({local[0].name}, …)"

@@ -208,8 +208,8 @@ def compose(
     gpus: dict[str, GpuModel] = {}
     own_machines = {key: row for table in own for key, row in table.machines.items()}
     digest = blake2b(f"{as_of} {source} {changes}".encode(), digest_size=16)
-    for one in lists:
-        digest.update(f"{one.seller} {one.source} {one.text}".encode())
+    for price_list in lists:
+        digest.update(f"{price_list.seller} {price_list.source} {price_list.text}".encode())
     for is_own, layer in ((False, tables), (True, own)):
         for table in layer:
             digest.update(f"{is_own} {table.digest}".encode())

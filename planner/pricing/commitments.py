@@ -42,7 +42,7 @@ def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
     found = tuple(
         _commitment(row, f"{where}, line {rows.line_num}", number) for number, row in enumerate(rows, start=1)
     )
-    if len({one.commitment_id for one in found}) < len(found):
+    if len({commitment.commitment_id for commitment in found}) < len(found):
         raise InputError("two commitments have the same id", where=where, mend="Give each its own, or none")
     return found
 
@@ -93,10 +93,10 @@ def covered(
         return -alike(asked), -asked.get(CPU, 0), node.name
 
     found: dict[str, OwnedCommitment] = {}
-    for one in book.commitments:
-        some = sorted(free.get((one.machine_type, one.region_id), ()), key=rank)
-        found |= {node.name: one for node in some[: one.nodes]}
-        free[one.machine_type, one.region_id] = some[one.nodes :]
+    for commitment in book.commitments:
+        some = sorted(free.get((commitment.machine_type, commitment.region_id), ()), key=rank)
+        found |= {node.name: commitment for node in some[: commitment.nodes]}
+        free[commitment.machine_type, commitment.region_id] = some[commitment.nodes :]
     return found
 
 
@@ -118,7 +118,7 @@ def _as_given(demand: Price, term: Provisioning, usd_per_hour: float) -> Price:
         sustained_use_usd_per_hour=usd_per_hour,
         reason=PriceReason.NONE,
         sentence=Text(f"{demand.machine_type} in {demand.region_id}, {term}, as given"),
-        parts=tuple(replace(one, contracted_unit_price=one.contracted_unit_price * share) for one in demand.parts),
+        parts=tuple(replace(part, contracted_unit_price=part.contracted_unit_price * share) for part in demand.parts),
     )
 
 

@@ -72,8 +72,8 @@ def focus_rows(
     What a commitment covers is billed by its purchase, a row of its own that costs nothing effectively: the effective cost
     lies with the rows that use it, and with a row for what isn't used. Both columns add up to the same.
     """
-    known, priced = {one.name: one for one in resources}, {cost.node.node: cost for cost in costs}
-    seller = next((one.provider_name for one in known.values() if one.provider_name), None)
+    known, priced = {resource.name: resource for resource in resources}, {cost.node.node: cost for cost in costs}
+    seller = next((resource.provider_name for resource in known.values() if resource.provider_name), None)
     every = list(lines)
     rows: list[Row] = [_row(line, priced[line.node], known[line.node], start) for line in every]
     fees, hours = defaultdict[str, float](float), defaultdict[str, float](float)
@@ -84,12 +84,12 @@ def focus_rows(
             covered[name].add(line.node)
     for name, nodes in covered.items():
         hours[name] = HOURS_PER_MONTH * len(nodes)
-    for one in unused:
-        if one.usd_per_month is not None:
-            cents = round(one.usd_per_month, 2)
-            fees[one.commitment_id] += cents
-            hours[one.commitment_id] += one.nodes * HOURS_PER_MONTH
-            rows.append(_of_commitment(one.commitment_id, start, seller) | _unused_row(one, cents))
+    for commitment in unused:
+        if commitment.usd_per_month is not None:
+            cents = round(commitment.usd_per_month, 2)
+            fees[commitment.commitment_id] += cents
+            hours[commitment.commitment_id] += commitment.nodes * HOURS_PER_MONTH
+            rows.append(_of_commitment(commitment.commitment_id, start, seller) | _unused_row(commitment, cents))
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
         said = {
@@ -239,5 +239,5 @@ def _row(line: AllocatedCost, cost: NodeCost, node: Resource, start: float) -> R
 
 def unfilled(bill: ClusterCost) -> tuple[str, ...]:
     """The columns of FOCUS that this bill can't fill: those of commitments only where none is given."""
-    is_owned = bool(bill.unused_commitments) or any(one.commitment_id for one in bill.nodes)
+    is_owned = bool(bill.unused_commitments) or any(node.commitment_id for node in bill.nodes)
     return tuple(name for name in UNKNOWN if not (is_owned and name in OF_COMMITMENTS))

@@ -84,11 +84,11 @@ def idle_gpus(
 ) -> IdleAnswer:
     """Pods that hold GPUs, joined with what was measured of them; a GPU is idle that wasn't busy for `idle_seconds`."""
     uses: dict[tuple[str, str], list[GpuUse]] = defaultdict(list)
-    for one in measured:
-        uses[one.namespace, one.pod].append(one)
-    until = max((one.last_at for some in uses.values() for one in some), default=snapshot.taken_at)
+    for gpu_use in measured:
+        uses[gpu_use.namespace, gpu_use.pod].append(gpu_use)
+    until = max((gpu_use.last_at for some in uses.values() for gpu_use in some), default=snapshot.taken_at)
     nodes = {node.name: node for node in snapshot.nodes}
-    priced = {one.node.node: one for one in costs}
+    priced = {cost.node.node: cost for cost in costs}
     keys = workload_keys(snapshot)
     found: list[HeldIdle] = []
     held, unmeasured = Counter[Nouns](), Counter[Nouns]()
@@ -100,12 +100,12 @@ def idle_gpus(
         now = [one for one in uses.get((pod.namespace, pod.name), ()) if one.last_at >= until - _GONE_SECONDS][:wanted]
         held[nouns] += wanted
         unmeasured[nouns] += wanted - len(now)
-        idle = [one for one in now if until - _idle_since(one) >= idle_seconds]
+        idle = [gpu_use for gpu_use in now if until - _idle_since(gpu_use) >= idle_seconds]
         if idle and node is not None:
             found.append(_held_idle(pod, keys[pod.uid], node, len(now), idle, priced.get(pod.node_name), nouns))
     pods = _in_cents(found)
     units = _units(snapshot, held, unmeasured, pods)
-    money = [one.usd_per_month for one in pods if one.usd_per_month is not None]
+    money = [held_idle.usd_per_month for held_idle in pods if held_idle.usd_per_month is not None]
     result = IdleAnswer(
         sentence=NO_WORDS,
         units=units,
@@ -128,7 +128,7 @@ def _units(
         there[Nouns(one=offer.noun(1), many=offer.noun(0))] += amount
     found = []
     for nouns in dict.fromkeys((*there, *held)):
-        total, some = max(there[nouns], held[nouns]), [one for one in pods if one.nouns == nouns]
+        total, some = max(there[nouns], held[nouns]), [pod for pod in pods if pod.nouns == nouns]
         found.append(
             IdleUnits(
                 nouns=nouns, gpus=total, held=held[nouns], free=total - held[nouns], idle=sum(one.idle for one in some),
@@ -153,10 +153,10 @@ def _held_idle(
         measured=measured,
         idle=len(idle),
         idle_since=min(map(_idle_since, idle)),
-        is_since_before=any(one.busy_at is None for one in idle),
-        peak_percent=round(max(one.peak_percent for one in idle), 1),
-        mean_percent=round(sum(one.mean_percent for one in idle) / len(idle), 1),
-        used_bytes=max((one.used_bytes for one in idle if one.used_bytes is not None), default=None),
+        is_since_before=any(gpu_use.busy_at is None for gpu_use in idle),
+        peak_percent=round(max(gpu_use.peak_percent for gpu_use in idle), 1),
+        mean_percent=round(sum(gpu_use.mean_percent for gpu_use in idle) / len(idle), 1),
+        used_bytes=max((gpu_use.used_bytes for gpu_use in idle if gpu_use.used_bytes is not None), default=None),
         usd_per_month=cost.cost.gpu * min(len(idle), gpus) / gpus if cost is not None and gpus else None,
         nouns=nouns,
     )
@@ -172,11 +172,11 @@ def _idle_since(one: GpuUse) -> float:
 
 def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
     """Whole cents that add up, dearest first."""
-    known = [one for one in found if one.usd_per_month is not None]
-    amounts = [one.usd_per_month or 0.0 for one in known]
+    known = [held_idle for held_idle in found if held_idle.usd_per_month is not None]
+    amounts = [held_idle.usd_per_month or 0.0 for held_idle in known]
     cents = shared_out(amounts, sum(amounts))
-    priced = [replace(one, usd_per_month=each / 100) for one, each in zip(known, cents, strict=True)]
-    every = priced + [one for one in found if one.usd_per_month is None]
+    priced = [replace(held_idle, usd_per_month=each / 100) for held_idle, each in zip(known, cents, strict=True)]
+    every = priced + [held_idle for held_idle in found if held_idle.usd_per_month is None]
     return tuple(sorted(every, key=lambda one: (-(one.usd_per_month or 0.0), one.namespace, one.pod)))
 
 
@@ -192,8 +192,8 @@ def _said(found: IdleAnswer) -> str:
         return "no pod holds a GPU"
     money = "" if found.idle_usd is None else f", {usd(found.idle_usd)} a month"
     free_money = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
-    held = "; ".join(_held_words(one) for one in found.units if one.held)
-    free = listing([f"{one.free:,} more {_noun(one.nouns, one.free)}" for one in found.units], most=None)
+    held = "; ".join(_held_words(idle) for idle in found.units if idle.held)
+    free = listing([f"{idle.free:,} more {_noun(idle.nouns, idle.free)}" for idle in found.units], most=None)
     unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
     return f"{held}{money}{unknown}. Nobody asked for {free}{free_money}"
 

@@ -62,7 +62,7 @@ def list_prices(
             raise InputError(f'the price book has no GPU "{gpu}"', mend=f"It has {', '.join(sorted(book.gpu_models))}")
         model = known.model
     regions = {row.region_id for table in (book.machines, book.own_machines) for row in table.values()}
-    regions |= {region for one in book.lists for region in one.regions}
+    regions |= {region for price_list in book.lists for region in price_list.regions}
     if region_id and region_id not in regions:
         raise InputError(f'the price book has no region "{region_id}"', mend=f"It has {', '.join(sorted(regions))}")
     lines: list[PriceLine] = []
@@ -107,9 +107,9 @@ def _machine_lines(book: PriceBook, machine_type: str, region_id: str, model: st
         for row in table.values()
         if machine_type in ("", row.machine_type) and region_id in ("", row.region_id)
     }
-    for one in book.lists if not model or machine_type else ():
-        for name in (machine_type,) if machine_type else one.machine_types if region_id else ():
-            for region in (region_id,) if region_id else one.regions_of(name):
+    for price_list in book.lists if not model or machine_type else ():
+        for name in (machine_type,) if machine_type else price_list.machine_types if region_id else ():
+            for region in (region_id,) if region_id else price_list.regions_of(name):
                 if (name, region) not in wanted and (found := book.machine(name, region)) is not None:
                     wanted[name, region] = found
     if not wanted and machine_type and region_id:  # custom types, and predefined ones known by unit prices only

@@ -237,7 +237,7 @@ class _Question:
 
     @property
     def _mend(self) -> str:
-        is_listed = any(one.regions_of(self.machine_type) for one in self.book.lists)
+        is_listed = any(price_list.regions_of(self.machine_type) for price_list in self.book.lists)
         return _OF_LIST if is_listed else _REFRESH
 
     @property

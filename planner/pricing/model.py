@@ -224,7 +224,7 @@ class PriceBook(Record, eq=False):
     def places(self, machine_type: str) -> tuple[str, ...]:
         """Regions in which the book or a list has the machine type."""
         rows = {key.rpartition(" ")[2] for key in self._keys(machine_type)}
-        return tuple(sorted(rows.union(*(one.regions_of(machine_type) for one in self.lists))))
+        return tuple(sorted(rows.union(*(price_list.regions_of(machine_type) for price_list in self.lists))))
 
     def of_type(self, machine_type: str) -> tuple[MachinePrice, ...]:
         """The book's rows of it, in all regions."""

@@ -75,7 +75,7 @@ class GpuShares:
         return 1 - min(_MOST_OF_HOST, (shape.vcpus * vcpu + shape.gib * gib) / usd)
 
     def _shape(self, machine_type: str, region_id: str) -> _Shape | None:
-        rows = [one for one in self._own if one.machine_type == machine_type]
+        rows = [machine_price for machine_price in self._own if machine_price.machine_type == machine_type]
         row = next((one for one in rows if one.region_id == region_id), next(iter(rows), None))
         seen = self._seen.get(machine_type)
         if row is not None and row.vcpus:
@@ -94,7 +94,7 @@ class GpuShares:
     def _each(self, family: str, region_id: str, bought: Provisioning) -> float | None:
         """USD of one GPU an hour, from sizes of the family that differ in GPUs for what is around them; None: they don't."""
         sizes = [
-            one for one in self._sizes(region_id, bought) if _family(one[0].machine_type) == family and one[1].gpus
+            size for size in self._sizes(region_id, bought) if _family(size[0].machine_type) == family and size[1].gpus
         ]
         if len(sizes) < 2:
             return None
@@ -127,9 +127,9 @@ def _listed(book: PriceBook, nodes: Iterable[Node]) -> Iterator[MachinePrice]:
         if f"{machine_type} {region}" not in book.machines and book.machine(machine_type, region) is not None:
             wanted[region] |= {_family(machine_type), *_HOSTS}
     for region, families in sorted(wanted.items()):
-        for one in book.lists:
-            for machine_type in one.machine_types:
-                if _family(machine_type) in families and (row := one.find(machine_type, region)) is not None:
+        for price_list in book.lists:
+            for machine_type in price_list.machine_types:
+                if _family(machine_type) in families and (row := price_list.find(machine_type, region)) is not None:
                     found = book.machine(machine_type, region)
                     if found is not None and (row.vcpus or (machine_type, region) in kinds):
                         yield found

@@ -54,10 +54,10 @@ class SpareTerms(Record):
     usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nobody says
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
+        for field in fields(self):
+            value = getattr(self, field.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
-                raise InputError(f"{one.name} is {value}", where="price of a strategy", mend="Give 0 or more")
+                raise InputError(f"{field.name} is {value}", where="price of a strategy", mend="Give 0 or more")
 
 
 class StrategyCost(Record):

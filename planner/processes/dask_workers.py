@@ -20,13 +20,13 @@ class NoProfiler(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Called on each worker when it begins."""
-        for one in _callbacks(worker):
-            one.stop()
+        for callback in _callbacks(worker):
+            callback.stop()
 
     def teardown(self, worker: Any) -> None:
         """Called on each worker when it ends."""
-        for one in _callbacks(worker):
-            one.start()
+        for callback in _callbacks(worker):
+            callback.start()
 
 
 def rest(client: Any) -> None:

@@ -78,7 +78,7 @@ class Pool:
 
     def _taken_without(self, named: set[str]) -> Holder | None:
         with self._free:
-            found = next((one for one in self._idle if not named <= one.held), None)
+            found = next((holder for holder in self._idle if not named <= holder.held), None)
             if found is not None:
                 self._idle.remove(found)
             return found

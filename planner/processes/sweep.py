@@ -206,17 +206,17 @@ class _Sweep:
         return Swept(done=self._done, before=self._before, rows=self._rows)
 
     def _tasks(self, every: Iterable[Asked], crew: Crew) -> Iterator[tuple[Task, Any]]:
-        for one in every:
-            name = names.snapshot_id(one.snapshot)
-            partition = Partition(one.cluster, names.day_of(one.snapshot.taken_at))
+        for asked in every:
+            name = names.snapshot_id(asked.snapshot)
+            partition = Partition(asked.cluster, names.day_of(asked.snapshot.taken_at))
             there = self._store.parts(partition)
-            self._known[one.cluster, name] = (partition, one.snapshot)
+            self._known[asked.cluster, name] = (partition, asked.snapshot)
             done = {part.rpartition(self._part(name, ""))[2] for part in there if part.startswith(self._part(name, ""))}
-            tasks = list(tasks_of(one.cluster, name, one.snapshot, self._asked, done, TASK_WORKLOADS))
+            tasks = list(tasks_of(asked.cluster, name, asked.snapshot, self._asked, done, TASK_WORKLOADS))
             self._before += len(done - {WHOLE})
             if tasks:
-                handle = crew.send(f"{name}.json", kept.encode(one.snapshot))
-                self._handles[one.cluster, name] = handle
+                handle = crew.send(f"{name}.json", kept.encode(asked.snapshot))
+                self._handles[asked.cluster, name] = handle
                 yield from ((task, handle) for task in tasks)
 
     def _through(

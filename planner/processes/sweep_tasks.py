@@ -59,7 +59,7 @@ def tasks_of(
         yield Task(cluster=cluster, snapshot=name, workloads=(WHOLE,), asked=(PLAN,))
     each = tuple(one for one in asked if one != PLAN)
     by_pods = sorted(snapshot.workloads, key=lambda one: -(one.status_replicas or one.replicas))
-    keys = [one.key for one in by_pods if one.traits.rolls_out and one.key not in done] if each else []
+    keys = [pod.key for pod in by_pods if pod.traits.rolls_out and pod.key not in done] if each else []
     for start in range(0, len(keys), size):
         yield Task(cluster=cluster, snapshot=name, workloads=tuple(keys[start : start + size]), asked=each)
 
@@ -98,8 +98,8 @@ def _facts(snapshot: Snapshot, key: str, question: str, seed: int) -> Iterable[F
         if question == "rollout":
             found = rollout.answer(snapshot, settings)
             ways = [
-                fact("way_out", one.kind.value, number=number, workload=key)
-                for number, one in enumerate(found.remedies, 1)
+                fact("way_out", remedy.kind.value, number=number, workload=key)
+                for number, remedy in enumerate(found.remedies, 1)
             ]
             return [*rollout.QUESTION.facts(found), *ways]
         if question == PLAN:

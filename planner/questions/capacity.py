@@ -45,7 +45,7 @@ def narrowed(whole: CapacityAnswer, kept: Kept) -> CapacityAnswer:
     """The pools and workloads that are let through; what is free and what of it is stranded stays the whole cluster's."""
     if kept.is_all:
         return whole
-    own = tuple(one for one in whole.workloads if kept.workload(one.shape))
+    own = tuple(workload for workload in whole.workloads if kept.workload(workload.shape))
     return replace(
         whole,
         sentence=kept.beside(sentence(whole.sentence), len(own), len(whole.workloads), "workload"),
@@ -92,7 +92,7 @@ def _number(one: Fit) -> str:
 
 def fit_columns(fits: Sequence[Fit]) -> tuple[Column[Fit], ...]:
     """What is shown of any shapes: what they ask for has a column a resource."""
-    asked = sorted({name for one in fits for name in one.requests})
+    asked = sorted({name for fit in fits for name in fit.requests})
     return (
         Column("shape", label="shape"),
         *(Column(column_of("asks", name), partial(_asked_of, name), heading=None) for name in asked),
@@ -170,7 +170,7 @@ _RESOURCES: Final[Listing[CapacityAnswer, ResourceLine]] = Listing(
 _POOLS: Final[Listing[CapacityAnswer, tuple[PoolLine, PoolOffer | None]]] = Listing(
     name="pools",
     title="node pools",
-    items=lambda answer: [(line, one) for line in answer.pools for one in line.offers or (None,)],
+    items=lambda answer: [(line, offer) for line in answer.pools for offer in line.offers or (None,)],
     columns=(
         Column("node_pool", lambda of: of[0].pool.name, heading="pool"),
         Column("nodes", lambda of: of[0].pool.node_count),
@@ -199,7 +199,7 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     listings=(_SHAPES, _FITS, _STRANDED, _RESOURCES, _POOLS),
-    notes=lambda answer: [f"{one.severity.value}: {one.what}. {one.mend}" for one in answer.findings],
+    notes=lambda answer: [f"{finding.severity.value}: {finding.what}. {finding.mend}" for finding in answer.findings],
     about="""What is left of the cluster, and what still fits.
 
     Counts are those of the real scheduler's rules: pods of a shape are placed until the first doesn't fit.

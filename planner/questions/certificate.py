@@ -35,7 +35,7 @@ def parse_levers(text: str) -> str:
     wrong = [word for word in named if word not in list(Lever)]
     if wrong:
         raise InputError(f'"{wrong[0][:60]}" is no lever', where="--levers", mend=f"Levers: {ALL}, or all")
-    return ",".join(one for one in Lever if one in named)
+    return ",".join(lever for lever in Lever if lever in named)
 
 
 class CertificateSettings(Record):

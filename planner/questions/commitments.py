@@ -46,7 +46,7 @@ Level = tuple[ModelUse, Term, Point]
 
 
 def _bought(answer: CommitmentsAnswer) -> list[Bought]:
-    return [(line, one) for line in answer.lines for one in line.terms]
+    return [(line, term) for line in answer.lines for term in line.terms]
 
 
 def _model(line: ModelUse) -> str:
@@ -66,7 +66,7 @@ _BEST: Final[Listing[CommitmentsAnswer, Bought]] = Listing(
     empty="No commitment's price is known for these models.",
     items=_bought,
     columns=(
-        *(of_first(one) for one in _NAMES),
+        *(of_first(column) for column in _NAMES),
         Column("term", lambda of: TERM_WORDS[of[1].term]),
         Column("", lambda of: of[1].term, label="term"),
         Column("gpus", lambda of: of[1].best.level, metric="commitment_level", unit=lambda of: of[0].resource),
@@ -82,9 +82,9 @@ _BEST: Final[Listing[CommitmentsAnswer, Bought]] = Listing(
 _CURVE: Final[Listing[CommitmentsAnswer, Level]] = Listing(
     name="curve",
     is_shown=False,
-    items=lambda answer: [(line, one, point) for line, one in _bought(answer) for point in one.points],
+    items=lambda answer: [(line, term, point) for line, term in _bought(answer) for point in term.points],
     columns=(
-        *(of_first(one) for one in _NAMES),
+        *(of_first(column) for column in _NAMES),
         Column("term", lambda of: TERM_WORDS[of[1].term]),
         Column("gpus", lambda of: of[2].level),
         Column("usd_per_month", lambda of: of[2].usd_per_month),
@@ -96,9 +96,9 @@ _CURVE: Final[Listing[CommitmentsAnswer, Level]] = Listing(
 _USE: Final[Listing[CommitmentsAnswer, tuple[ModelUse, Use]]] = Listing(
     name="use",
     is_shown=False,
-    items=lambda answer: [(line, one) for line in answer.lines for one in line.used],
+    items=lambda answer: [(line, use) for line in answer.lines for use in line.used],
     columns=(
-        *(of_first(one) for one in _NAMES),
+        *(of_first(column) for column in _NAMES),
         Column("gpus_held", lambda of: of[1].level),
         Column("hours", lambda of: round(of[1].hours, 2)),
         Column("share", lambda of: round(of[1].hours / of[0].hours, 4)),
@@ -110,7 +110,7 @@ _ABOVE: Final[Listing[CommitmentsAnswer, tuple[ModelUse, Above]]] = Listing(
     unknown="no price",
     items=lambda answer: [(line, line.above) for line in answer.lines if line.above],
     columns=(
-        *(of_first(one) for one in _NAMES),
+        *(of_first(column) for column in _NAMES),
         Column("gpu_hours_a_month", lambda of: round(of[1].gpu_hours, 1)),
         Column("on_demand_usd", lambda of: of[1].on_demand_usd),
         Column("spot_usd", lambda of: of[1].spot_usd),

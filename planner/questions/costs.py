@@ -60,13 +60,13 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
         return whole
     passes = {NAMESPACE: kept.namespace, WORKLOAD: kept.workload, POOL: kept.pool}.get(whole.by)
     lines = tuple(
-        one
-        for one in whole.lines
-        if passes is None or (one.share is not Share.USED and whole.by != POOL) or passes(one.name)
+        line
+        for line in whole.lines
+        if passes is None or (line.share is not Share.USED and whole.by != POOL) or passes(line.name)
     )
     pools = tuple(pool for pool in whole.pools if kept.pool(pool.node_pool or NO_POOL))
     hidden = len(whole.lines) - len(lines) + len(whole.pools) - len(pools)
-    cents = sum(round(100 * one.usd) for one in whole.lines) - sum(round(100 * one.usd) for one in lines)
+    cents = sum(round(100 * line.usd) for line in whole.lines) - sum(round(100 * line.usd) for line in lines)
     said = (
         f"{kept.headline(len(lines), len(whole.lines), 'line')} ({usd(cents / 100)}). Whole cluster: {whole.sentence}"
     )
@@ -93,7 +93,7 @@ def _notes(answer: ClusterBill) -> Iterator[str]:
         more = f" (and {len(group.nodes) - 1:,} more)" if len(group.nodes) > 1 else ""
         yield f"△ {count(len(group.nodes), 'node')}: {group.sentence}{more}"
     yield from (f"note: {note}" for note in answer.notes)
-    yield from (f"not in it: {one.sentence}" for one in answer.not_in)
+    yield from (f"not in it: {not_in.sentence}" for not_in in answer.not_in)
 
 
 def _basis(answer: ClusterBill) -> str:

@@ -143,9 +143,9 @@ def _other_side(snapshot: Snapshot, settings: DiffSettings, given: Given, skippe
 
 
 def _since(given: Given, workloads: Iterable[WorkloadDifference]) -> tuple[Streak, ...]:
-    differing = {one.workload for one in workloads}
+    differing = {workload.workload for workload in workloads}
     streaks = given.history.streaks if given.history else ()
-    return tuple(one for one in streaks if one.workload in differing)
+    return tuple(streak for streak in streaks if streak.workload in differing)
 
 
 def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
@@ -180,7 +180,7 @@ def _workloads(
 
 def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
     told = list(overview.QUESTION.facts(overviews.on_todays_nodes(snapshot)))
-    kept = [one for one in told if one.metric in _NUMBERS]
+    kept = [fact for fact in told if fact.metric in _NUMBERS]
     if given.book is not None:
         alone = replace(given, others=(), limits=())
         asked: tuple[tuple[Any, Any], ...] = (
@@ -193,7 +193,7 @@ def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[t
                 kept += [one for one in said if one.metric in _MONEY]
             except HeadroomError as error:
                 skipped.append(f"{question.name}: not compared: {error}")
-    return (((one.metric, one.labels), one) for one in kept)
+    return (((fact.metric, fact.labels), fact) for fact in kept)
 
 
 def _differing(
@@ -218,14 +218,14 @@ def _number(metric: str, one: Fact | None) -> float | None:
 
 def _more(those: tuple[Finding, ...], than: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Findings that the others don't have: by code and object, so that a number in the words is no difference."""
-    known = Counter((one.code, one.object) for one in than)
+    known = Counter((finding.code, finding.object) for finding in than)
     more = []
-    for one in those:
-        key = one.code, one.object
+    for finding in those:
+        key = finding.code, finding.object
         if known[key]:
             known[key] -= 1
         else:
-            more.append(one)
+            more.append(finding)
     return tuple(more)
 
 
@@ -246,14 +246,14 @@ def _verdict_words(found: DiffAnswer) -> Iterator[str]:
         if is_one:
             yield f"{count(len(is_one), 'workload')} {verb} ({listing(is_one)})"
 
-    both = [one for one in found.workloads if one.before is not None and one.after is not None]
-    known = [one for one in both if one.before is not Verdict.UNKNOWN]
-    yield from named([one.workload for one in known if one.after is Verdict.STUCK], "became stuck")
+    both = [workload for workload in found.workloads if workload.before is not None and workload.after is not None]
+    known = [difference for difference in both if difference.before is not Verdict.UNKNOWN]
+    yield from named([difference.workload for difference in known if difference.after is Verdict.STUCK], "became stuck")
     yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "became rollable")  # fmt: skip
-    yield from named([one.workload for one in both if one not in known], "not known before")
+    yield from named([difference.workload for difference in both if difference not in known], "not known before")
     yield from named([one.workload for one in known if one.after is Verdict.UNKNOWN], "no longer known")
-    yield from named([one.workload for one in found.workloads if one.before is None], "appeared")
-    yield from named([one.workload for one in found.workloads if one.after is None], "gone")
+    yield from named([workload.workload for workload in found.workloads if workload.before is None], "appeared")
+    yield from named([workload.workload for workload in found.workloads if workload.after is None], "gone")
 
 
 def _changed_words(found: DiffAnswer) -> Iterator[str]:
@@ -265,23 +265,23 @@ def _changed_words(found: DiffAnswer) -> Iterator[str]:
 def _gpu_words(found: DiffAnswer) -> Iterator[str]:
     nouns = {"gpus_allocatable": "", "gpus_free": " free", "gpus_out_of_use": " out of use"}
     for metric, noun in nouns.items():
-        for one in found.numbers:
-            if one.metric == metric and is_gpu_resource(one.labels.get("resource", "")):
-                change = round((one.after or 0) - (one.before or 0))
-                name = one.labels.get("model") or one.labels["resource"]
+        for number in found.numbers:
+            if number.metric == metric and is_gpu_resource(number.labels.get("resource", "")):
+                change = round((number.after or 0) - (number.before or 0))
+                name = number.labels.get("model") or number.labels["resource"]
                 yield f"{abs(change):,} {'more' if change > 0 else 'fewer'} {name}{noun}"
 
 
 def _money_words(found: DiffAnswer) -> Iterator[str]:
-    for one in found.numbers:
-        if one.metric == BILL and one.before is not None and one.after is not None:
-            change = one.after - one.before
+    for number in found.numbers:
+        if number.metric == BILL and number.before is not None and number.after is not None:
+            change = number.after - number.before
             yield f"{usd(abs(change))} {'more' if change > 0 else 'less'} a month"
 
 
 def _finding_words(found: DiffAnswer) -> Iterator[str]:
     for those, verb in ((found.appeared, "new"), (found.gone, "gone")):
-        grave = [one for one in those if one.severity is not Severity.INFO]
+        grave = [finding for finding in those if finding.severity is not Severity.INFO]
         if grave:
             yield f"{count(len(grave), 'finding')} {verb}"
 
@@ -291,7 +291,7 @@ Altered = tuple[str, Finding]
 
 
 def _changes(found: DiffAnswer) -> list[Altered]:
-    return [(change, one) for change, some in (("new", found.appeared), ("gone", found.gone)) for one in some]
+    return [(change, finding) for change, some in (("new", found.appeared), ("gone", found.gone)) for finding in some]
 
 
 _CHANGED: Final[Listing[DiffAnswer, SpecChange]] = Listing(
@@ -353,7 +353,7 @@ QUESTION: Final = Question(
     ),
     first_rows="workloads",
     listings=(_CHANGED, _WORKLOADS, _DIFFERENT, _FINDINGS, _SINCE),
-    notes=lambda found: [*(f"note: {one}" for one in found.notes), f"from {found.before} to {found.after}"],
+    notes=lambda found: [*(f"note: {note}" for note in found.notes), f"from {found.before} to {found.after}"],
     about="""What differs between CLUSTER and OTHER, or between CLUSTER and itself after --change.
 
     First what was changed: replicas, strategies, images, requests, nodes. Then what follows: workloads that became stuck or

@@ -73,13 +73,13 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
                 weight=_WEIGHTS[severity] if severity else Weight.NOTHING, costs=Text("" if is_there else said),
             )
         )  # fmt: skip
-    kinds += [_listed(snapshot, one) for one in listed_in(snapshot)]
-    refused = [one.kind for one in kinds if one.presence is Presence.REFUSED]
+    kinds += [_listed(snapshot, listed) for listed in listed_in(snapshot)]
+    refused = [kind_read.kind for kind_read in kinds if kind_read.presence is Presence.REFUSED]
     absent = [one.kind for one in kinds if one.presence is Presence.ABSENT and one.weight is not Weight.NOTHING]
     return DoctorAnswer(
         sentence=Text(_sentence(kinds)),
         kinds=tuple(kinds),
-        problems=tuple(one for one in snapshot.problems if one.severity is not Severity.INFO),
+        problems=tuple(problem for problem in snapshot.problems if problem.severity is not Severity.INFO),
         rbac=role(refused) if refused else "",
         command=account.get_command(absent) if absent else "",
         load=given.load,
@@ -112,12 +112,12 @@ def role(kinds: Iterable[str]) -> str:
 
 
 def _sentence(kinds: list[KindRead]) -> str:
-    lacking = [one for one in kinds if one.objects is None and one.weight is not Weight.NOTHING]
-    read = count(sum(one.objects is not None for one in kinds), "kind")
+    lacking = [kind for kind in kinds if kind.objects is None and kind.weight is not Weight.NOTHING]
+    read = count(sum(kind.objects is not None for kind in kinds), "kind")
     if not lacking:
         return f"Everything that answers need could be read: {read}."
-    refused = [one.kind for one in lacking if one.presence is Presence.REFUSED]
-    absent = [one.kind for one in lacking if one.presence is Presence.ABSENT]
+    refused = [kind.kind for kind in lacking if kind.presence is Presence.REFUSED]
+    absent = [kind.kind for kind in lacking if kind.presence is Presence.ABSENT]
     parts = [f"refused: {listing(refused, most=None)}"] if refused else []
     parts += [f"not in the input: {listing(absent, most=None)}"] if absent else []
     return f"{read} could be read; {'; '.join(parts)}."
@@ -146,14 +146,14 @@ def _is_needless(one: KindRead) -> bool:
 
 
 def _needless(found: DoctorAnswer) -> str:
-    kinds = [one.kind for one in found.kinds if _is_needless(one)]
+    kinds = [kind.kind for kind in found.kinds if _is_needless(kind)]
     return f"Not in the input, and nothing that was read asks for them: {listing(kinds, most=None)}." if kinds else ""
 
 
 _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
     name="kinds",
     unknown="–",
-    told=lambda found: [one for one in found.kinds if not _is_needless(one)],
+    told=lambda found: [kind for kind in found.kinds if not _is_needless(kind)],
     note=_needless,
     columns=(
         Column("kind", label="kind"),
@@ -167,7 +167,7 @@ _KINDS: Final[Listing[DoctorAnswer, KindRead]] = Listing(
 
 
 def _status(found: DoctorAnswer) -> ExitStatus:
-    lacks = any(one.objects is None and one.weight is Weight.DECIDES for one in found.kinds)
+    lacks = any(kind.objects is None and kind.weight is Weight.DECIDES for kind in found.kinds)
     return ExitStatus.NOT_KNOWN if lacks else ExitStatus.ANSWERED
 
 

@@ -59,7 +59,7 @@ def narrowed(whole: DriftReport, kept: Kept) -> DriftReport:
     """The services of which a workload is let through, whole."""
     if kept.is_all:
         return whole
-    services = tuple(one for one in whole.services if any(map(kept.workload, one.workloads)))
+    services = tuple(service for service in whole.services if any(map(kept.workload, service.workloads)))
     sentence = kept.beside(whole.sentence, len(services), len(whole.services), "service")
     return replace(whole, services=services, sentence=sentence)
 

@@ -61,7 +61,7 @@ def narrowed(whole: FindingsAnswer, kept: Kept) -> FindingsAnswer:
     """The findings that are let through; those about all that was read stay."""
     if kept.is_all:
         return whole
-    found = tuple(one for one in whole.findings if kept.about(one.object))
+    found = tuple(finding for finding in whole.findings if kept.about(finding.object))
     hidden = len(whole.findings) - len(found)
     said = Text(f"{summary(found)} {kept.said}; {hidden:,} hidden")
     return FindingsAnswer(sentence=said, findings=found, hidden=hidden)

@@ -61,7 +61,7 @@ def answer(snapshot: Snapshot, _settings: FleetSettings, given: Given = NOTHING)
             )  # fmt: skip
     models = tuple(models_of(clusters))
     workloads = tuple(workload_of(key, where) for key, where in sorted(found.items()) if len(where) > 1)
-    known = [one.usd_per_month for one in clusters if one.usd_per_month is not None]
+    known = [cluster.usd_per_month for cluster in clusters if cluster.usd_per_month is not None]
     total = sum(known) if known else None
     return FleetAnswer(
         sentence=QUESTION.of_those_seen(snapshots, _sentence(clusters, models, total)),
@@ -91,16 +91,16 @@ def _cluster(name: str, snapshot: Snapshot, seen: ClusterOverview, book: PriceBo
 
 
 def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], total: float | None) -> Text:
-    stuck, unknown = (sum(getattr(one, name) for one in clusters) for name in ("stuck", "unknown"))
-    every = sum(one.workloads or 0 for one in clusters)
+    stuck, unknown = (sum(getattr(cluster, name) for cluster in clusters) for name in ("stuck", "unknown"))
+    every = sum(cluster.workloads or 0 for cluster in clusters)
     gpus = [
         f"{one.free:,} of {one.allocatable:,} {one.name}" for one in models if one.allocatable and one.free is not None
     ]
-    of_unseen = [f"{one.allocatable:,} {one.name}" for one in models if one.allocatable and one.free is None]
+    of_unseen = [f"{model.allocatable:,} {model.name}" for model in models if model.allocatable and model.free is None]
     free = f"; free: {listing(gpus, most=5)}" if gpus else ""
     free += f"; how many are free of {listing(of_unseen, most=5)} is not known" if of_unseen else ""
     untold = f", of {unknown:,} it is not known" if unknown else ""
-    unpriced = sum(one.usd_per_month is None for one in clusters)
+    unpriced = sum(cluster.usd_per_month is None for cluster in clusters)
     cost = (
         ""
         if total is None
@@ -122,7 +122,7 @@ def _shared(answer: FleetAnswer) -> list[Shared]:
     def place(one: FleetWorkload) -> tuple[bool, bool]:
         return all(each.verdict is not Verdict.STUCK for each in one.where), not one.differs
 
-    return [(one, each) for one in sorted(answer.workloads, key=place) for each in one.where]
+    return [(workload, each) for workload in sorted(answer.workloads, key=place) for each in workload.where]
 
 
 def _amount(name: str, of: str, heading: str = "") -> Column[FleetModel]:
@@ -212,7 +212,7 @@ QUESTION: Final = Question(
     states_of=lambda answer: {
         name for one in answer.clusters for name, some in (("stuck", one.stuck), ("unknown", one.unknown)) if some
     },
-    leaves_open=lambda answer: any(one.unknown for one in answer.clusters),
+    leaves_open=lambda answer: any(cluster.unknown for cluster in answer.clusters),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
     is_by_parts=True,

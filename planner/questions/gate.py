@@ -94,7 +94,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     unchanged = tuple(revision_of(then, one).after.key for one in every if not one.moves_pods)
     policy, now = settings.policy, given.now
     held = policy.holding(now)
-    expired = tuple(one for one in policy.exceptions if one not in held)
+    expired = tuple(exception for exception in policy.exceptions if exception not in held)
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
     played = _player(then, settings, given)
@@ -104,7 +104,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
         judged(gated(then, change, mine, together or mine, place, given.book), change.before, policy, held)
         for place, ((_, change), mine) in enumerate(zip(changes, alone, strict=True))
     ]
-    parts += [judged(untold(one), None, policy, held) for one in unknown]
+    parts += [judged(untold(unknown_object), None, policy, held) for unknown_object in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 

@@ -57,7 +57,7 @@ def _since(one: HeldIdle) -> str:
 
 
 def _sum(amounts: list[float | None]) -> float | None:
-    known = [one for one in amounts if one is not None]
+    known = [amount for amount in amounts if amount is not None]
     return round(sum(known), 2) if len(known) == len(amounts) else None
 
 
@@ -93,9 +93,9 @@ _WORKLOADS: Final[Listing[IdleAnswer, tuple[HeldIdle, ...]]] = Listing(
     columns=(
         Column("workload", lambda some: some[0].workload),
         Column("pods", len),
-        Column("gpus_idle", lambda some: sum(one.idle for one in some)),
-        Column("idle_since_seconds", lambda some: min(one.idle_since for one in some)),
-        Column("usd_per_month", lambda some: _sum([one.usd_per_month for one in some])),
+        Column("gpus_idle", lambda some: sum(held_idle.idle for held_idle in some)),
+        Column("idle_since_seconds", lambda some: min(held_idle.idle_since for held_idle in some)),
+        Column("usd_per_month", lambda some: _sum([held_idle.usd_per_month for held_idle in some])),
     ),
 )
 

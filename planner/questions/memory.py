@@ -136,8 +136,8 @@ def _told(
 
 
 def _risks_gone(of: ClusterMemory, than: ClusterMemory) -> tuple[Finding, ...]:
-    there = {(one.code, one.object) for one in risks(than)}
-    return tuple(one for one in risks(of) if (one.code, one.object) not in there)
+    there = {(risk.code, risk.object) for risk in risks(than)}
+    return tuple(risk for risk in risks(of) if (risk.code, risk.object) not in there)
 
 
 def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
@@ -155,9 +155,9 @@ def _rolled_out(snapshot: Snapshot, change: MemoryChange) -> Patched | None:
 def _container(workload: Workload, name: str) -> tuple[Container, bool]:
     spec = workload.template.spec
     for containers, is_init in ((spec.containers, False), (spec.init_containers, True)):
-        for one in containers:
-            if one.name == name:
-                return one, is_init
+        for container in containers:
+            if container.name == name:
+                return container, is_init
     raise ChangeError(
         f'{workload.key} has no container "{name}"', mend="Choose one of the containers in the workload's template"
     )
@@ -171,13 +171,13 @@ def _sentence(
     rollout: RolloutResult | None,
 ) -> str:
     parts = []
-    classes = sorted({(str(one.before), str(one.after)) for one in changes if one.field == Value.QOS_CLASS})
+    classes = sorted({(str(change.before), str(change.after)) for change in changes if change.field == Value.QOS_CLASS})
     parts += [f"class {was} becomes {now}" for was, now in classes]
     if not changes:
         parts.append("no value changes")
     elif not classes:
         parts.append(
-            f"{count(len(changes), 'value')} of {count(len({one.object for one in changes}), 'object')} change"
+            f"{count(len(changes), 'value')} of {count(len({change.object for change in changes}), 'object')} change"
         )
     if moved:
         parts.append(f"{count(moved, 'other pod')} move in the order of eviction")
@@ -222,13 +222,13 @@ def narrowed(whole: MemoryPlan, kept: Kept) -> MemoryPlan:
     sentence = kept.beside(whole.cluster.sentence, len(nodes), total, "node")
     return MemoryPlan(
         cluster=replace(whole.cluster, nodes=nodes, sentence=sentence),
-        findings=tuple(one for one in whole.findings if kept.about(one.object)),
+        findings=tuple(finding for finding in whole.findings if kept.about(finding.object)),
         hidden_nodes=total - len(nodes),
     )
 
 
 def _held(answer: MemoryPlan) -> list[rows.Held]:
-    return [(pod, one) for pod in answer.cluster.pods for one in pod.containers]
+    return [(pod, container) for pod in answer.cluster.pods for container in pod.containers]
 
 
 def _of_one(answer: MemoryPlan) -> tuple[NodeReport, ...]:
@@ -305,7 +305,7 @@ def change_of(snapshot: Snapshot, settings: MemoryWhatIfSettings) -> MemoryChang
 
 def _only_container(snapshot: Snapshot, key: str) -> str:
     found = snapshot.workload(key)
-    names = [one.name for one in found.template.spec.containers] if found else []
+    names = [container.name for container in found.template.spec.containers] if found else []
     if len(names) != 1:
         raise InputError(
             f"{key} has {len(names)} containers" if found else f"there is no {key}",

@@ -51,9 +51,9 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
     verdicts = Counter(line.verdict for line in answer.workloads)
     for verdict in Verdict:
         yield fact("workloads", verdicts[verdict], "workloads", verdict=verdict)
-    for one in answer.unjudged:
-        yield fact("workloads_not_judged", len(one.keys), "workloads", kind=one.kind)
-        yield fact("gpus_not_judged", one.gpus, one.nouns.many, kind=one.kind)
+    for unjudged in answer.unjudged:
+        yield fact("workloads_not_judged", len(unjudged.keys), "workloads", kind=unjudged.kind)
+        yield fact("gpus_not_judged", unjudged.gpus, unjudged.nouns.many, kind=unjudged.kind)
     for gpu in answer.gpus:
         unit, labels = unit_of(gpu.resource), {"model": gpu.model, "resource": gpu.resource}
         labels |= {} if gpu.sharing is Sharing.WHOLE else {"offered_as": gpu.name}

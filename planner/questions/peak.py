@@ -40,13 +40,13 @@ class PeakAnswer(Record):
 def answer(snapshot: Snapshot, _settings: PeakSettings, _given: Given = NOTHING) -> PeakAnswer:
     """Every workload that an autoscaler scales, at its lowest, today's and its highest replicas."""
     asked = [
-        (one, workload)
-        for one in acting(snapshot)
-        if (workload := snapshot.workload(one.target)) is not None
+        (autoscaler, workload)
+        for autoscaler in acting(snapshot)
+        if (workload := snapshot.workload(autoscaler.target)) is not None
         and workload.traits.rolls_out
         and workload.traits.has_replicas
     ]
-    lines = tuple(between_bounds(snapshot, one, workload) for one, workload in asked[:_MOST_WORKLOADS])
+    lines = tuple(between_bounds(snapshot, autoscaler, workload) for autoscaler, workload in asked[:_MOST_WORKLOADS])
     few = [short_name(line.workload) for line in lines if line.only_when_few]
     sentence = QUESTION.of_those_seen(snapshot, Text(_sentence(lines, few)))
     return PeakAnswer(sentence=sentence, lines=lines, not_asked=max(0, len(asked) - _MOST_WORKLOADS))

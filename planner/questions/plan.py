@@ -99,7 +99,7 @@ def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
     """The workloads that are let through; what to do is the whole cluster's, since the measures work together."""
     if kept.is_all:
         return whole
-    order = tuple(one for one in whole.order if kept.workload(one.workload))
+    order = tuple(turn for turn in whole.order if kept.workload(turn.workload))
     left = tuple(one for one in whole.left if kept.workload(one.workload))
     total, shown = len(whole.order) + len(whole.left), len(order) + len(left)
     sentence = kept.beside(whole.sentence, shown, total, "workload")
@@ -116,9 +116,9 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
     """The measures with their numbers from 1; those that patch other workloads in the same way and cost nothing together."""
 
     def patched(of: Numbered) -> object:
-        number, one = of
-        patches = tuple(command.partition(" -p ")[2] for command in (one.command, one.undo))
-        return (patches, bool(one.makes)) if one.kind is MeasureKind.STRATEGY and all(patches) else number
+        number, measure = of
+        patches = tuple(command.partition(" -p ")[2] for command in (measure.command, measure.undo))
+        return (patches, bool(measure.makes)) if measure.kind is MeasureKind.STRATEGY and all(patches) else number
 
     return tables.alike(enumerate(measures, 1), patched)
 
@@ -126,9 +126,9 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def _priced(of: Numbered) -> str:
     """``2. One A100 node more in gpu-a100: $12,263 a month kept, $178 for one rollout``."""
-    number, one = of
-    limit = f"; {one.limit}" if one.limit else ""
-    return f"{number}. {one.what}{f': {price_of(one)}' if one.kind is MeasureKind.NODES else ''}{limit}"
+    number, measure = of
+    limit = f"; {measure.limit}" if measure.limit else ""
+    return f"{number}. {measure.what}{f': {price_of(measure)}' if measure.kind is MeasureKind.NODES else ''}{limit}"
 
 
 def price_of(one: Measure) -> str:

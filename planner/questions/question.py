@@ -191,7 +191,7 @@ class Question(Record, Generic[S, A]):
 
     def __post_init__(self) -> None:
         if self.listings:
-            made = {one.name: one.rows for one in self.listings if one.columns}
+            made = {listing.name: listing.rows for listing in self.listings if listing.columns}
             force_setattr(self, "tables", made | dict(self.tables))  # type: ignore[arg-type]
         own = self.facts
         force_setattr(self, "facts", lambda answer: (*self._facts(answer), *own(answer)))  # type: ignore[arg-type]
@@ -201,14 +201,14 @@ class Question(Record, Generic[S, A]):
         yield from (fact(one.metric, one.of(answer), one.unit, **one.also) for one in self.figures if one.metric)
         for listing in self.listings:
             columns = listing.columns_of(answer)
-            told = [one for one in columns if one.metric]
+            told = [column for column in columns if column.metric]
             for item in listing.items(answer) if told else ():
                 named = {one.label: value for one in columns if one.label and (value := one.value(item)) is not None}
                 yield from (fact(one.metric, one.value(item), one.unit_of(item), **named, **one.also) for one in told)
 
     def listing(self, name: str = "") -> Listing[A, Any] | None:
         """The listing of that name ("" is the first); None where it is a table that only programs read."""
-        return next((one for one in self.listings if one.name == (name or next(iter(self.tables)))), None)
+        return next((listing for listing in self.listings if listing.name == (name or next(iter(self.tables)))), None)
 
     @property
     def format(self) -> str:
@@ -226,8 +226,8 @@ class Question(Record, Generic[S, A]):
         """What a command that asked this ends with: not known too where a list that was refused or cut off leaves a part open. A part
         that is open because something isn't modelled is one of the answer's states."""
         there = set(self.states_of(answer))
-        incomplete = not self.stands(answer) and any(self.lacks(one) for one in _each(snapshots))
-        hidden = any(state.hides for one in _each(snapshots) for state in one.presence.values())
+        incomplete = not self.stands(answer) and any(self.lacks(snapshot) for snapshot in _each(snapshots))
+        hidden = any(state.hides for snapshot in _each(snapshots) for state in snapshot.presence.values())
         incomplete = incomplete or (hidden and self.leaves_open(answer))
         return gravest(
             [

@@ -116,14 +116,14 @@ def _drift_rows(found: DriftReport) -> list[Row]:
     """One row an aspect: what it is in the reference, which stands first, and in the others."""
     return [
         {
-            "service": one.service,
+            "service": service.service,
             "what": name_of(row),
             "in each environment": _side_by_side(
-                [f"{environment}: {text_of(row, place)}" for place, environment in enumerate(one.environments)]
+                [f"{environment}: {text_of(row, place)}" for place, environment in enumerate(service.environments)]
             ),
         }
-        for one in found.services
-        for row in one.differences
+        for service in found.services
+        for row in service.differences
     ]
 
 
@@ -310,7 +310,7 @@ class Review(Record):
 
     def documents(self) -> list[dict[str, Any]]:
         """The documents of every question that was answered."""
-        return [document(one.question, self.snapshot, one.settings, one.answer) for one in self.asked.values()]
+        return [document(asked.question, self.snapshot, asked.settings, asked.answer) for asked in self.asked.values()]
 
 
 def review(
@@ -455,7 +455,7 @@ def _not_known(snapshot: Snapshot, asked: dict[str, Asked], failed: dict[str, st
     said = [f"{name}: {why}" for name, why in failed.items()]
     if "doctor" in asked:
         answer: doctor.DoctorAnswer = asked["doctor"].answer
-        lacking = [one for one in answer.kinds if one.objects is None and one.weight is not doctor.Weight.NOTHING]
+        lacking = [kind for kind in answer.kinds if kind.objects is None and kind.weight is not doctor.Weight.NOTHING]
         said += [f"{one.kind} {'was refused' if one.presence is Presence.REFUSED else 'is not in the input'}: {one.costs}" for one in lacking]  # fmt: skip
         said += [str(problem.what) for problem in answer.problems]
     if "overview" in asked:
@@ -480,15 +480,15 @@ def answer(snapshot: Snapshot, settings: ReportSettings, given: Given = NOTHING)
 
 def facts(found: ReportAnswer) -> Iterator[Fact]:
     """How much there is in each chapter."""
-    for place, one in enumerate(found.chapters, start=1):
-        yield fact("chapter_rows", one.rows, "rows", chapter=place, title=one.title)
+    for place, chapter_answer in enumerate(found.chapters, start=1):
+        yield fact("chapter_rows", chapter_answer.rows, "rows", chapter=place, title=chapter_answer.title)
     yield fact("not_known", len(found.not_known), "inputs")
 
 
 def chapter_rows(found: ReportAnswer) -> list[Row]:
     """One row a chapter."""
     names = ("question", "rows", "sentence", "not_known")
-    return [{"chapter": one.title} | {name: getattr(one, name) for name in names} for one in found.chapters]
+    return [{"chapter": chapter.title} | {name: getattr(chapter, name) for name in names} for chapter in found.chapters]
 
 
 QUESTION: Final = Question(

@@ -135,7 +135,7 @@ _MARK: Final = {LineVerdict.NOISE: "noise", LineVerdict.ONLY_FAILING: "only here
 def _why(of: tuple[Loop, Cure | None]) -> str:
     """A loop's sentence, its evidence, what would help, and the lines of its log that tell."""
     loop, cure = of
-    said = [loop.sentence, *(f"{one.source.words}: {one.text}" for one in loop.diagnosis.evidence)]
+    said = [loop.sentence, *(f"{evidence.source.words}: {evidence.text}" for evidence in loop.diagnosis.evidence)]
     said.append(f"What would help: {loop.diagnosis.cure}.")
     if loop.suggestion is not None:
         said += [f"Suggested: {loop.suggestion.text}", f"  {loop.suggestion.rule}", f"  {loop.suggestion.source}"]

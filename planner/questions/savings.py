@@ -110,7 +110,7 @@ def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
         return whole
     lines = tuple(line for line in whole.lines if kept.workload(line.workload))
     hidden = round(sum(line.saved_usd or 0.0 for line in whole.lines if not kept.workload(line.workload)), 2)
-    bearers = tuple(one for one in fleet.bearers if one.share is not Share.USED or kept.namespace(one.name))
+    bearers = tuple(bearer for bearer in fleet.bearers if bearer.share is not Share.USED or kept.namespace(bearer.name))
     listed = kept.headline(len(lines), len(whole.lines), "workload")
     return replace(
         whole,
@@ -118,7 +118,7 @@ def narrowed(whole: SavingsAnswer, kept: Kept) -> SavingsAnswer:
         lines=lines,
         fleet=replace(
             fleet,
-            moves=tuple(one for one in fleet.moves if kept.workload(one.workload) and kept.pool(one.node_pool)),
+            moves=tuple(move for move in fleet.moves if kept.workload(move.workload) and kept.pool(move.node_pool)),
             bearers=bearers,
             kept_off=tuple((key, why) for key, why in fleet.kept_off if kept.workload(key)),
         ),
@@ -134,7 +134,7 @@ def values_of(settings: SpotSettings, given: Given, machine_types: Iterable[str]
     Lives hold the bulk losses that were suffered, or say them: no others are drawn unless asked for.
     """
     own = given.own_history
-    every = {one.name: getattr(settings, one.name) for one in fields(SpotSettings)} | {
+    every = {field.name: getattr(settings, field.name) for field in fields(SpotSettings)} | {
         "lives": given.lives or (own and own.lives_for(machine_types)) or None,
         "gaps": given.gaps or (own and own.gaps) or None,
     }
@@ -192,8 +192,8 @@ def _figures(detail: SavingsDetail) -> list[Row]:
     money, short = "USD a month", "a month with too few nodes"
     figures = [("step", step.name, step.usd, money, step.what) for step in saved.steps]
     figures += [
-        ("mix", f"{one.spot_nodes} spot", one.net_usd, money, f"{duration(one.shortfall_hours * 3_600)} {short}")
-        for one in mixed.points
+        ("mix", f"{point.spot_nodes} spot", point.net_usd, money, f"{duration(point.shortfall_hours * 3_600)} {short}")
+        for point in mixed.points
     ]
     figures.append(("result", "saved", saved.saved_usd, money, "on demand less net"))
     figures += [
@@ -229,7 +229,7 @@ _FIGURES: Final[Listing[SavingsAnswer, Any]] = Listing(
             for name in ("kind", "name", "mean", "p5", "p50", "p95", "value", "unit", "source")
         )
         if answer.detail
-        else tuple(replace(one, metric="") for one in _LINES if one.name)
+        else tuple(replace(column, metric="") for column in _LINES if column.name)
     ),
     unknown=lambda answer: "" if answer.detail else "not known",
 )
@@ -264,7 +264,7 @@ _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
     columns=(
         Column("namespace", lambda one: one.name),
         Column("share", lambda one: one.share.value),
-        *(Column(one.name) for one in fields(Bearer) if one.name not in ("name", "share")),
+        *(Column(field.name) for field in fields(Bearer) if field.name not in ("name", "share")),
     ),
 )
 _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(

@@ -57,9 +57,9 @@ def weighed(grid: StrategyGrid, replicas: int, weights: Weights, costs: Strategy
 def spare_usd(costs: StrategyCosts) -> Mapping[Pair, float | None]:
     """What each strategy's spare GPUs cost a month, bought for each rollout; 0 for one that needs none."""
     found: dict[Pair, float | None] = {}
-    for one in costs.strategies:
-        pair = RECREATE if one.is_recreate else (one.max_surge, one.max_unavailable)
-        found[pair] = None if one.cost is None else one.cost.added_usd if one.cost.billed_gpus else 0.0
+    for strategy in costs.strategies:
+        pair = RECREATE if strategy.is_recreate else (strategy.max_surge, strategy.max_unavailable)
+        found[pair] = None if strategy.cost is None else strategy.cost.added_usd if strategy.cost.billed_gpus else 0.0
     return found
 
 
@@ -156,7 +156,7 @@ def _columns(answer: StrategiesAnswer) -> tuple[Column[Option], ...]:
 STRATEGIES: Final[Listing[StrategiesAnswer, Option]] = Listing(
     name="strategies",
     items=lambda answer: answer.options,
-    told=lambda answer: [one for one in answer.options if one.is_best or one.is_current],
+    told=lambda answer: [option for option in answer.options if option.is_best or option.is_current],
     columns=_columns,
     unknown="not asked",
 )

@@ -44,7 +44,7 @@ def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NO
 
 def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
     """The values of `SETTINGS`; a new node arrives when the rollout's does, where only that is said."""
-    values = {one.name: getattr(settings.spares, one.name) for one in fields(SpareSettings)}
+    values = {field.name: getattr(settings.spares, field.name) for field in fields(SpareSettings)}
     if values[_ARRIVAL] is None:
         values[_ARRIVAL] = settings.rollout.arrival_seconds
     return values
@@ -96,7 +96,7 @@ _COLUMNS: Final[tuple[Column[StrategyPrice], ...]] = (
 )  # fmt: skip
 STRATEGIES: Final[Listing[StrategyCosts, StrategyPrice]] = Listing(
     name="strategies",
-    told=lambda answer: [one for one in answer.strategies if one.is_worth and one.cost],
+    told=lambda answer: [strategy for strategy in answer.strategies if strategy.is_worth and strategy.cost],
     unknown="no price",
     columns=lambda answer: (Column("", lambda _: answer.workload, label="workload"), *_COLUMNS),
 )

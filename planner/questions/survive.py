@@ -39,7 +39,7 @@ QUESTION: Final = Question(
     ),
     listings=(
         Listing(name="losses", title="What is lost, and who doesn't come back", items=lambda found: found.losses, most=40,
-            told=lambda found: [one for one in found.losses if one.missing or one.preempted],
+            told=lambda found: [loss for loss in found.losses if loss.missing or loss.preempted],
             columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
                 Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
                 Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),

@@ -95,7 +95,7 @@ def answer(_snapshot: Snapshot, settings: TrendsSettings, given: Given = NOTHING
         first_at=min(moments),
         last_at=max(moments),
         lines=tuple(said),
-        gpus=tuple(one for days in by_day.values() for one in days),
+        gpus=tuple(day for days in by_day.values() for day in days),
         money=days_of_money(history, zone),
         verdicts=days_of_verdicts(history, zone),
         streaks=tuple(streaks),
@@ -195,7 +195,7 @@ _SINCE: Final[Listing[TrendsAnswer, Streak]] = Listing(
     title="since when",
     empty="No workload is stuck in the newest snapshots.",
     items=lambda answer: answer.streaks,
-    told=lambda answer: [one for one in answer.streaks if one.verdict in IN_TROUBLE],
+    told=lambda answer: [streak for streak in answer.streaks if streak.verdict in IN_TROUBLE],
     most=30,
     columns=_since_columns,
 )

@@ -108,7 +108,7 @@ _FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
 _FITS: Final[Listing[WhatIfAnswer, FitChange]] = Listing(
     name="fits",
     title="what fits, where it changes",
-    told=lambda answer: [one for one in answer.fits if one.before != one.after],
+    told=lambda answer: [fit_change for fit_change in answer.fits if fit_change.before != fit_change.after],
     columns=(
         Column("shape", label="shape"),
         Column("today", lambda one: one.before, metric="fits_today", unit="pods"),

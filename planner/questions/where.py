@@ -128,8 +128,8 @@ def _manifest(name: str, snapshot: Snapshot, placed: WhereSettings, given: Given
 
 
 def _sentence(found: Sequence[ClusterRoom]) -> Text:
-    good = [one for one in found if one.verdict is Verdict.COMPLETES]
-    unknown = sum(one.verdict is Verdict.UNKNOWN for one in found)
+    good = [cluster_room for cluster_room in found if cluster_room.verdict is Verdict.COMPLETES]
+    unknown = sum(cluster_room.verdict is Verdict.UNKNOWN for cluster_room in found)
     apart = f"; {count(unknown, 'cluster')} not known" if unknown else ""
     if not good:
         return Text(f"It fits in {'none of these clusters' if len(found) > 1 else 'no cluster'}{apart}.")
@@ -151,7 +151,7 @@ def facts(answer: WhereAnswer) -> Iterator[Fact]:
 
 _CLUSTERS: Final[Listing[WhereAnswer, tuple[ClusterRoom, Room | None]]] = Listing(
     name="clusters",
-    items=lambda answer: [(one, room) for one in answer.clusters for room in one.room or (None,)],
+    items=lambda answer: [(cluster, room) for cluster in answer.clusters for room in cluster.room or (None,)],
     columns=(
         Column("cluster", lambda of: of[0].cluster),
         Column("verdict", lambda of: of[0].verdict),

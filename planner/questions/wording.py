@@ -35,8 +35,8 @@ _WORDS: Final[Mapping[type[StrEnum], Mapping[Any, str]]] = {
     Reason: rollout.REASON,
     Severity: SEVERITY,
     Presence: PRESENCE,
-    Activity: {one: one.words for one in Activity},
-    Cause: {one: one.words for one in Cause},
+    Activity: {activity: activity.words for activity in Activity},
+    Cause: {cause: cause.words for cause in Cause},
 }
 _MOMENTS: Final = ("since_seconds", "last_restart_seconds")  # since 1970; other seconds are durations
 _WRITTEN: Final = ("asks_", "memory_request", "memory_limit")  # in one spec: 2Gi; what is added up or measured: 2 GiB
@@ -92,12 +92,12 @@ def listed(
     with words, units and headings. `is_money_raw`: amounts in USD stay numbers, for a table that can be sorted."""
     columns = _shown(listing, answer)
     if names:
-        columns = sorted((one for one in columns if one.name in names), key=lambda one: names.index(one.name))
+        columns = sorted((column for column in columns if column.name in names), key=lambda one: names.index(one.name))
     items = listing.items(answer) if items is None else items
-    rows = [{one.name: _told(one, item, is_money_raw=is_money_raw) for one in columns} for item in items]
+    rows = [{column.name: _told(column, item, is_money_raw=is_money_raw) for column in columns} for item in items]
     raw = {one.name for one in columns if one.is_money or one.words or one.is_said_only}  # made for people already
-    unknown = {one.name for one in columns if one.metric and any(one.value(item) is None for item in items)}
-    return for_people(rows, {one.name: _head(one) for one in columns}, raw, unknown)
+    unknown = {column.name for column in columns if column.metric and any(column.value(item) is None for item in items)}
+    return for_people(rows, {column.name: _head(column) for column in columns}, raw, unknown)
 
 
 def _told(column: Column[R], item: R, *, is_money_raw: bool) -> object:
@@ -111,11 +111,11 @@ def _told(column: Column[R], item: R, *, is_money_raw: bool) -> object:
 
 def money(listing: Listing[A, Any], answer: A) -> list[str]:
     """The headings of columns with amounts in USD that people see."""
-    return [_head(one) for one in _shown(listing, answer) if one.is_money and not one.words]
+    return [_head(column) for column in _shown(listing, answer) if column.is_money and not column.words]
 
 
 def _shown(listing: Listing[A, R], answer: A) -> list[Column[R]]:
-    return [one for one in listing.columns_of(answer) if one.name and one.heading is not None]
+    return [column for column in listing.columns_of(answer) if column.name and column.heading is not None]
 
 
 def _head(column: Column[Any]) -> str:

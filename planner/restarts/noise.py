@@ -27,7 +27,7 @@ def judge(failing: Sequence[ContainerCase], population: Population) -> tuple[Log
     peers = [peer for peer in population.peers(failing[0]) if peer.has_log]
     mine = Counter(
         text
-        for case in {id(one): one for one in (*failing, *peers)}.values()
+        for case in {id(container_case): container_case for container_case in (*failing, *peers)}.values()
         if case.works
         for text in case.digest.alarming
     )

@@ -220,7 +220,7 @@ class Population:
             alike = self._working[_last_part(case.container)]
             self._peers[program] = tuple(one for one in alike if is_same_program(case.container, one.container))
         found = self._peers[program]
-        return tuple(one for one in found if one is not case) if case.works else found
+        return tuple(container_case for container_case in found if container_case is not case) if case.works else found
 
     def summary(self, case: ContainerCase) -> Peers | None:
         """What the program is given and uses where it works; None where it works nowhere else."""

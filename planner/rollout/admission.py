@@ -140,9 +140,9 @@ def _unstated(quota: ResourceQuota, spec: PodSpec) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for key in sorted(set(_TO_BE_STATED).intersection(quota.hard)):
         kind, _, name = key.rpartition(".")
-        for one in spec.containers + spec.init_containers:
-            if name not in (one.limits if kind == "limits" else one.requests):
-                found.setdefault(key, []).append(one.name)
+        for container in spec.containers + spec.init_containers:
+            if name not in (container.limits if kind == "limits" else container.requests):
+                found.setdefault(key, []).append(container.name)
     return {key: sorted(set(names)) for key, names in found.items()}
 
 
@@ -165,9 +165,9 @@ def claim_usage(snapshot: Snapshot, spec: ClaimSpec, of_pod: Mapping[str, int] =
     counted = object_count("resourceclaims.resource.k8s.io")
     for request in spec.requests:
         most: dict[str, int] = {}
-        for one in request.first_available or (request,):
-            count = one.count if one.allocation_mode == "ExactCount" else _MOST_DEVICES
-            most[one.device_class_name] = max(most.get(one.device_class_name, 0), count)
+        for device_request in request.first_available or (request,):
+            count = device_request.count if device_request.allocation_mode == "ExactCount" else _MOST_DEVICES
+            most[device_request.device_class_name] = max(most.get(device_request.device_class_name, 0), count)
         for name, count in most.items():
             keys = [f"{name}.deviceclass.resource.k8s.io/devices", f"requests.{DEVICE_CLASS_PREFIX}{name}"]
             if name in extended:
@@ -199,10 +199,10 @@ _TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seco
 
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
-    asked = {name for one in spec.containers + spec.init_containers for name in one.requests}
+    asked = {name for container in spec.containers + spec.init_containers for name in container.requests}
     every = Toleration(operator="Exists", effect="NoSchedule")
     added = tuple(replace(every, key=name) for name in sorted(asked) if is_extended_resource(name))
-    new = tuple(one for one in added if one not in spec.tolerations)
+    new = tuple(toleration for toleration in added if toleration not in spec.tolerations)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
 
 
@@ -212,7 +212,7 @@ def _tolerating_for_a_while(spec: PodSpec) -> PodSpec:
     They are of NoExecute: a node that only has such a taint takes new pods. Source: kubernetes
     `plugin/pkg/admission/defaulttolerationseconds/admission.go`.
     """
-    own = [one.key for one in spec.tolerations if one.effect in ("", "NoExecute")]
+    own = [toleration.key for toleration in spec.tolerations if toleration.effect in ("", "NoExecute")]
     added = (TAINT_NOT_READY, TAINT_UNREACHABLE) if "" not in own else ()
     while_it_lasts = Toleration(operator="Exists", effect="NoExecute", toleration_seconds=_TOLERATED_SECONDS)
     new = tuple(replace(while_it_lasts, key=key) for key in added if key not in own)
@@ -226,9 +226,9 @@ def tolerates_extended_resources(snapshot: Snapshot) -> bool:
     disproves it. Without evidence it is on where the nodes are GKE's, which has it.
     """
     owners: tuple[ReplicaSet | Workload, ...] = snapshot.replica_sets + snapshot.every_workload
-    asking = {one.uid for one in owners if tolerating(one.template.spec) is not one.template.spec}
-    pods = (one for one in snapshot.pods if one.owner and one.owner.uid in asking and not one.is_terminal)
-    shown = {tolerating(spec) is spec for spec in {id(one.spec): one.spec for one in pods}.values()}
+    asking = {owner.uid for owner in owners if tolerating(owner.template.spec) is not owner.template.spec}
+    pods = (pod for pod in snapshot.pods if pod.owner and pod.owner.uid in asking and not pod.is_terminal)
+    shown = {tolerating(spec) is spec for spec in {id(pod.spec): pod.spec for pod in pods}.values()}
     return True in shown or (not shown and any(cloud.admits_tolerations for cloud in clouds_of(snapshot.nodes)))
 
 
@@ -250,7 +250,7 @@ def unknown_priority(cluster: Cluster, workload: Workload) -> str:
 def unknown_security(cluster: Cluster, workload: Workload) -> str:
     """What Pod Security may forbid of the pods, and no pod of the namespace does today, where the snapshot doesn't hold
     Namespaces; "" when there is nothing."""
-    here = next((one for one in cluster.snapshot.namespaces if one.name == workload.namespace), None)
+    here = next((namespace for namespace in cluster.snapshot.namespaces if namespace.name == workload.namespace), None)
     is_listed = here is not None or not any(pod.namespace == workload.namespace for pod in cluster.snapshot.pods)
     is_whole = cluster.snapshot.presence.get("Namespace") is Presence.PRESENT and is_listed
     if is_whole or (here is not None and says_level(here.labels)):
@@ -268,8 +268,8 @@ _STRICTEST = Policy(level="restricted")
 
 def _seen_allowed(cluster: Cluster, namespace: str) -> frozenset[str]:
     """The checks that pods of the namespace don't pass: it can't enforce them."""
-    here = {id(one.spec): one.spec for one in cluster.snapshot.pods if one.namespace == namespace}.values()
-    return frozenset(found.check for one in here for found in forbidden(_STRICTEST, one))
+    here = {id(pod.spec): pod.spec for pod in cluster.snapshot.pods if pod.namespace == namespace}.values()
+    return frozenset(found.check for pod_spec in here for found in forbidden(_STRICTEST, pod_spec))
 
 
 class Admission:
@@ -287,7 +287,7 @@ class Admission:
         self._classes_known = snapshot.presence.get("PriorityClass") is Presence.PRESENT
         self._runtimes = {c.name: c for c in snapshot.runtime_classes}
         self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
-        self._policies = {one.name: enforced(one.labels) for one in snapshot.namespaces}
+        self._policies = {namespace.name: enforced(namespace.labels) for namespace in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
         # what no quota has a say in, by namespace and a spec's id; the spec is kept, so its id is
         self._standing: dict[tuple[str, int], tuple[Refusal | None, PodSpec]] = {}
@@ -402,7 +402,7 @@ class Admission:
             problem = _listed(_claim_out_of_bounds(limits, kind, counted.get("requests.storage")))
             if problem:
                 return Refusal(name=name, problem=problem, what=kind, resource=resource)
-        quotas = [one for one in self._quotas.get(namespace, ()) if quota_covers(one[0], None)]
+        quotas = [quota for quota in self._quotas.get(namespace, ()) if quota_covers(quota[0], None)]
         return _exceeded(quotas, counted, name, kind, resource)
 
     def charge_object(self, namespace: str, counted: Mapping[str, int], sign: int = 1) -> None:
@@ -494,9 +494,9 @@ def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
 def _invalid(spec: PodSpec) -> Iterator[str]:
     """Requests above limits, as a limit range's defaults can make them (`ValidateContainerResourceRequirements`)."""
     for field, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for i, one in enumerate(containers):
-            for name, limit in sorted(one.limits.items()):
-                request = one.requests.get(name, 0)
+        for i, container in enumerate(containers):
+            for name, limit in sorted(container.limits.items()):
+                request = container.requests.get(name, 0)
                 is_extended = is_extended_resource(name)
                 if request > limit or (is_extended and request != limit):
                     bound = "equal to" if is_extended else "less than or equal to"
@@ -519,8 +519,8 @@ def _inconsistent(spec: PodSpec) -> Iterator[str]:
                 f"equal to aggregate container requests of {format_amount(of_containers[name], name)}"
             )
     limits: Amounts = spec.pod_limits or EMPTY
-    for i, one in enumerate(spec.containers):
-        for name, limit in sorted(one.limits.items()):
+    for i, container in enumerate(spec.containers):
+        for name, limit in sorted(container.limits.items()):
             if limit > limits.get(name, limit):
                 yield (
                     f'spec.resources.containers[{i}][{name}].limits: Invalid value: "{format_amount(limit, name)}": must be '

@@ -90,14 +90,14 @@ def beside(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = 
     bound to which metrics may bring others meanwhile, which then count as in flight."""
     if not at_bound(cluster, bound):
         return ()
-    asked = tuple(Same(one) for one in changed)
+    asked = tuple(Same(workload) for workload in changed)
     if len(changed) == 1 and workloads_by_key(cluster).get(changed[0].key) is changed[0]:
         return cluster.remember(_beside, asked, bound)  # its own rollout: asked several times
     return _beside(cluster, asked, bound)
 
 
 def _beside(cluster: Cluster, asked: tuple[Same[Workload], ...], bound: Bound | None) -> tuple[InFlight, ...]:
-    changed = [one.value for one in asked]
+    changed = [same.value for same in asked]
     keys = {workload.key for workload in changed}
     others = cluster.remember(_look, bound)
     left = np.array([one.key not in keys for one in others.flying], dtype=np.bool_)

@@ -140,9 +140,9 @@ def _pods(does: str, kind: str, namespace: str, name: str, template: Template, c
 def going(cluster: Cluster) -> Mapping[int, str]:
     """Places in the snapshot of pods that hold room and may leave it meanwhile → why, in words. Made once a cluster."""
     snapshot = cluster.snapshot
-    deleted = {one.uid for one in snapshot.every_workload if one.is_deleting}
+    deleted = {workload.uid for workload in snapshot.every_workload if workload.is_deleting}
     deleted |= {one.uid for one in snapshot.replica_sets if one.owner is not None and one.owner.uid in deleted}
-    spaces = {one.name for one in snapshot.namespaces if one.is_deleting}
+    spaces = {namespace.name for namespace in snapshot.namespaces if namespace.is_deleting}
     found: dict[int, str] = {}
     for group in cluster.groups:  # pods that are alike, those of one owner mostly
         pod = snapshot.pods[group.pods[0]]
@@ -192,7 +192,7 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
 @once_a_cluster
 def recovering(cluster: Cluster) -> tuple[int, ...]:
     """The nodes that may take some pods again by themselves; made once a cluster."""
-    sliced = {one.node_name for one in cluster.snapshot.resource_slices}
+    sliced = {resource_slice.node_name for resource_slice in cluster.snapshot.resource_slices}
     return tuple(
         place
         for place, node in enumerate(cluster.nodes)
@@ -204,8 +204,8 @@ def may_take(node: Node, spec: PodSpec, asks: Iterable[str] = ()) -> bool:
     """Whether nothing keeps such pods off the node but what may be over by itself: it isn't Ready, or is tainted by the node lifecycle
     controller or its cloud's (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`), a start, an end or a cordon
     that whoever said so may take back, or its device plugin offers less than it has of one of `asks`."""
-    hard = [one for one in node.taints if one.effect != "PreferNoSchedule"]
-    others = [one for one in hard if not _is_for_a_time(one.key)]
+    hard = [taint for taint in node.taints if taint.effect != "PreferNoSchedule"]
+    others = [taint for taint in hard if not _is_for_a_time(taint.key)]
     is_out = (
         len(others) < len(hard) or node.is_cordoned or not is_ready(node) or any(comes_up(node, one) for one in asks)
     )
@@ -250,5 +250,5 @@ def _expels(node: Node) -> tuple[str, ...]:
 def _stays(pod: Pod, node: Node, key: str) -> bool:
     """Whether it tolerates the NoExecute taints of a key for ever (`pkg/controller/tainteviction/taint_eviction.go`)."""
     taints = (taint for taint in node.taints if taint.effect == "NoExecute" and taint.key == key)
-    for_ever = [one for one in pod.spec.tolerations if one.toleration_seconds is None]
-    return all(any(tolerates(one, taint) for one in for_ever) for taint in taints)
+    for_ever = [toleration for toleration in pod.spec.tolerations if toleration.toleration_seconds is None]
+    return all(any(tolerates(toleration, taint) for toleration in for_ever) for taint in taints)

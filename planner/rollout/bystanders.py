@@ -36,8 +36,8 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
         return None
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
-    for one in beside(cluster, [workload]):
-        nodes |= reach_of(cluster, one)
+    for in_flight in beside(cluster, [workload]):
+        nodes |= reach_of(cluster, in_flight)
     nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
     for index in pods_of(cluster, workload):
         place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)

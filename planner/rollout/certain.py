@@ -55,7 +55,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     pods = _old_pods(cluster, workload)
     if pods is None or cluster.remember(_is_stirred):
         return None
-    if any(not one.is_held_up for one in beside(cluster, [workload])):  # of those nobody's pods go
+    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):  # of those nobody's pods go
         return None
     traits = workload.traits
     if traits.is_per_node:
@@ -77,8 +77,8 @@ def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
     replicas = workload.replicas
     if settled(cluster.snapshot, workload) != replicas:
         return True
-    active = (one for one in sets_by_owner(cluster).get(workload.uid, ()) if one.replicas)
-    return any(one.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for one in active)
+    active = (replica_set for replica_set in sets_by_owner(cluster).get(workload.uid, ()) if replica_set.replicas)
+    return any(replica_set.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for replica_set in active)
 
 
 def _is_plain(spec: PodSpec) -> bool:
@@ -143,8 +143,8 @@ def _filling(cluster: Cluster) -> BoolArray:
     found, new = np.zeros(cluster.node_count, dtype=np.bool_), np.array(cluster.new_nodes, dtype=np.intp)
     if len(new):
         free = (cluster.allocatable[:, new] - cluster.requested[:, new]).T
-        for one in cluster.remember(_demands):
-            found[new] |= _fits(cluster, one, new, free)
+        for demand in cluster.remember(_demands):
+            found[new] |= _fits(cluster, demand, new, free)
     return found
 
 
@@ -164,7 +164,7 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
         waiting = cluster.remember(_apart_demands)
     else:
         waiting = cluster.remember(_demands)
-    return any(bool(_fits(cluster, one, nodes, left.T).any()) for one in waiting)
+    return any(bool(_fits(cluster, demand, nodes, left.T).any()) for demand in waiting)
 
 
 class _Demand(Record, kw_only=False, eq=False):
@@ -208,12 +208,12 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
         amounts[row] = amount
     free = (cluster.allocatable[:, nodes] - cluster.requested[:, nodes]).T
     least, greatest = np.full(free.shape, np.iinfo(np.int64).max), np.zeros_like(free)
-    for one in waiting:
-        if _preempts(cluster, one, nodes, free + amounts).any():
+    for demand in waiting:
+        if _preempts(cluster, demand, nodes, free + amounts).any():
             return False
-        fits = np.flatnonzero(one.mask[nodes] & (free + amounts >= one.asks).all(axis=1))
-        least[fits] = np.minimum(least[fits], one.asks)
-        greatest[fits] = np.maximum(greatest[fits], one.asks)
+        fits = np.flatnonzero(demand.mask[nodes] & (free + amounts >= demand.asks).all(axis=1))
+        least[fits] = np.minimum(least[fits], demand.asks)
+        greatest[fits] = np.maximum(greatest[fits], demand.asks)
     taken = greatest[:, PODS_ROW] > 0
     by_resource = np.where(
         least[taken] > 0, (free + amounts)[taken] // np.maximum(least[taken], 1), np.iinfo(np.int64).max
@@ -252,8 +252,8 @@ def _is_stirred(cluster: Cluster) -> bool:
     already, and whoever made the pods that go makes others."""
     free = (cluster.allocatable - cluster.requested).T
     every = np.arange(cluster.node_count)
-    return not all(one.is_simple for one in cluster.remember(_apart)) or any(
-        bool(_preempts(cluster, one, every, free).any()) for one in cluster.remember(_demands)
+    return not all(shape.is_simple for shape in cluster.remember(_apart)) or any(
+        bool(_preempts(cluster, demand, every, free).any()) for demand in cluster.remember(_demands)
     )
 
 

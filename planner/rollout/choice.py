@@ -97,7 +97,7 @@ def choose(
     money = usd_per_month or {}
     done = [
         Option(
-            **{one.name: getattr(cell, one.name) for one in fields(PlayedStrategy)},
+            **{field.name: getattr(cell, field.name) for field in fields(PlayedStrategy)},
             usd_per_month=money.get(cell.pair),
             title=cell.title,
         )
@@ -106,14 +106,14 @@ def choose(
     ]
     if not done:
         return Choice(options=(), recommended=None, sentence=Text("No strategy completes."))
-    is_priced = all(one.usd_per_month is not None for one in done)
+    is_priced = all(option.usd_per_month is not None for option in done)
     # of equals today's, else the one with the fewest pods more and the fewest missing
     ranked = sorted(done, key=lambda one: (one.is_recreate, not one.is_current, one.max_surge, one.max_unavailable))
     best = unbeaten(ranked, partial(_figures, is_priced=is_priced))
     scores = _scores(best, weights or Weights(), is_priced=is_priced)
     best.sort(key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
     rest = sorted((one for one in done if one not in best), key=lambda one: (-one.lowest_ready, one.seconds, one.pair))
-    first, *others = (replace(one, is_best=True, score=scores[one.pair]) for one in best)
+    first, *others = (replace(option, is_best=True, score=scores[option.pair]) for option in best)
     recommended = replace(first, is_recommended=True)
     return Choice(
         options=(recommended, *others, *rest),
@@ -141,15 +141,15 @@ def unbeaten(some: Iterable[T], figures: Callable[[T], tuple[float, ...]]) -> li
 
 
 def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dict[Pair, float]:
-    columns = list(zip(*(_figures(one, is_priced=is_priced) for one in best), strict=True))
+    columns = list(zip(*(_figures(option, is_priced=is_priced) for option in best), strict=True))
     scales = [(min(column), (max(column) - min(column)) or 1.0) for column in columns]
-    heavy = [getattr(weights, one.name) for one in fields(Weights)]
+    heavy = [getattr(weights, field.name) for field in fields(Weights)]
     return {
-        one.pair: sum(
+        option.pair: sum(
             weight * (value - least) / span
-            for weight, value, (least, span) in zip(heavy, _figures(one, is_priced=is_priced), scales, strict=True)
+            for weight, value, (least, span) in zip(heavy, _figures(option, is_priced=is_priced), scales, strict=True)
         )
-        for one in best
+        for option in best
     }
 
 

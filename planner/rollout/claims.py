@@ -90,7 +90,7 @@ class Claims:
         found: list[tuple[str, dict[str, int]]] = []
         if spec.resource_claims:
             templates = self._cluster.remember(_claim_usages)
-            names = [one.resource_claim_template_name for one in spec.resource_claims]
+            names = [claim.resource_claim_template_name for claim in spec.resource_claims]
             found += [("ResourceClaim", templates.get((pod.namespace, name), {})) for name in names if name]
         for volume in spec.volumes:
             if volume.claim_template is not None and not volume.claim_name:
@@ -118,7 +118,7 @@ def gate(pod: LivePod) -> None:
 
 def claims_made(cluster: Cluster, pod: Pod) -> frozenset[int]:
     """Which of the claims that are made for the pod are there, by their place in `Claims._of`."""
-    made = [one.name in pod.claim_names for one in pod.spec.resource_claims if one.resource_claim_template_name]
+    made = [claim.name in pod.claim_names for claim in pod.spec.resource_claims if claim.resource_claim_template_name]
     volumes = [v for v in pod.spec.volumes if v.claim_template is not None and not v.claim_name]
     if volumes:
         known = cluster.remember(claims_by_key)

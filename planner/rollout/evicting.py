@@ -43,7 +43,7 @@ class Evictor:
         self.evicted: list[LivePod] = []
         pods = wanted(simulation)
         budgets = [_Budget(spec) for spec in simulation.snapshot.pod_disruption_budgets]
-        self._budgets = [one for one in budgets if any(_matching([one], pod) for pod in pods)]
+        self._budgets = [budget for budget in budgets if any(_matching([budget], pod) for pod in pods)]
 
     def ask(self) -> bool:
         """Ask for all that are left, in the order of namespace and name; whether one was evicted."""
@@ -72,9 +72,9 @@ class Evictor:
         simulation = self._simulation
         self.evicted.append(pod)
         if pod.is_running:
-            for one in _matching(self._budgets, pod):
-                if not goes_uncounted(one.spec, one.status, is_ready=pod.is_ready):
-                    one.status = replace(one.status, allowed=one.status.allowed - 1)
+            for budget in _matching(self._budgets, pod):
+                if not goes_uncounted(budget.spec, budget.status, is_ready=pod.is_ready):
+                    budget.status = replace(budget.status, allowed=budget.status.allowed - 1)
         take_away(simulation, pod)
 
 

@@ -292,7 +292,7 @@ def developed(
     names = set(about)
     lives = [*_played(cluster, camera, resource, keys, is_revised=is_revised)]
     lives += _unplayed(cluster, camera, resource, cluster.waiting)
-    rows, more = _rows(cluster, [one for one in lives if one.is_played], names, candidates, resource)
+    rows, more = _rows(cluster, [live for live in lives if live.is_played], names, candidates, resource)
     there = (number for node in rows for number in pods_by_node(cluster, None).get(node, ()))
     lives = _in_sight([*lives, *_unplayed(cluster, camera, resource, there)], names, set(rows))
     order = sorted(lives, key=lambda one: (one.since[0][0], one.workload not in names, one.workload, one.name))
@@ -309,11 +309,11 @@ def developed(
 def _in_sight(lives: Iterable[_Life], about: set[str], rows: set[int]) -> list[_Life]:
     """Pods that are on a row at some time; of the others some that wait."""
     found, left = list[_Life](), MOST_WAITING
-    for one in sorted(lives, key=lambda one: (one.workload not in about, one.since[0][0])):
-        if any(seen and seen[1] in rows for _, seen in one.since):
-            found.append(one)
-        elif left and any(seen and seen[0] is Doing.WAITING for _, seen in one.since):
-            found.append(one)
+    for live in sorted(lives, key=lambda one: (one.workload not in about, one.since[0][0])):
+        if any(seen and seen[1] in rows for _, seen in live.since):
+            found.append(live)
+        elif left and any(seen and seen[0] is Doing.WAITING for _, seen in live.since):
+            found.append(live)
             left -= 1
     return found
 
@@ -374,15 +374,15 @@ def _rows(
     earliest first, then those that hold pods it is about, then those that such pods may go to, the fullest first."""
     moving: dict[int, int] = {}  # node → the look of the first thing that happens there
     holding: dict[int, None] = {}
-    for one in played:
-        if resource and not one.amount:
+    for life in played:
+        if resource and not life.amount:
             continue
         was: Seen = None
-        for look, seen in one.since:
+        for look, seen in life.since:
             nodes = {at[1] for at in (seen, was) if at and at[1] >= 0}
             if look:
                 moving.update((node, look) for node in nodes if look < moving.get(node, look + 1))
-            if one.workload in about:
+            if life.workload in about:
                 holding.update(dict.fromkeys(nodes))
             was = seen
     row = cluster.row.get(resource)
@@ -424,8 +424,8 @@ class _Seats:
 
     def leave(self, spans: Iterable[Span]) -> None:
         """Give seats back."""
-        for one in spans:
-            self._taken.remove(one)
+        for span in spans:
+            self._taken.remove(span)
 
 
 def _seated(
@@ -433,17 +433,17 @@ def _seated(
 ) -> tuple[list[Block], dict[int, int]]:
     """The blocks of all frames, and how many seats each row needs. A pod keeps its seats for as long as it is on its node."""
     halls = {row: _Seats(seats[node]) for node, row in rows.items()}
-    shown: list[tuple[_Life, list[Seen]]] = [(one, [_at(one.since, look) for look in looks]) for one in lives]
+    shown: list[tuple[_Life, list[Seen]]] = [(live, [_at(live.since, look) for look in looks]) for live in lives]
     places: dict[tuple[int, int], tuple[Span, ...]] = {}
     for frame in range(len(looks)):
         for number, (_, seen) in enumerate(shown):
             was, now = seen[frame - 1] if frame else None, seen[frame]
             if was and (now is None or now[1] != was[1]) and (number, was[1]) in places:
                 halls[rows[was[1]]].leave(places[number, was[1]])
-        for number, (one, seen) in enumerate(shown):
+        for number, (life, seen) in enumerate(shown):
             was, now = seen[frame - 1] if frame else None, seen[frame]
-            if now and now[1] in rows and one.amount and (was is None or was[1] != now[1]):
-                places[number, now[1]] = halls[rows[now[1]]].take(one.amount)
+            if now and now[1] in rows and life.amount and (was is None or was[1] != now[1]):
+                places[number, now[1]] = halls[rows[now[1]]].take(life.amount)
     blocks = [
         Block(
             pod=one.name, workload=one.workload, is_new=one.is_new, amount=one.amount, doing=now[0], first=first, last=last,

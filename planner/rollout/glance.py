@@ -135,7 +135,7 @@ def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
     some = of_unknown_kinds(snapshot)
     if not some:
         return ()
-    names = listing([key for one in some for key in one.keys][:_MOST_KINDS])
+    names = listing([key for unjudged in some for key in unjudged.keys][:_MOST_KINDS])
     return (
         Finding(
             severity=Severity.INFO, code="held-by-unknown", object=some[0].keys[0], what=f"{unjudged_words(some)}: {names}",
@@ -154,9 +154,9 @@ def unjudged_words(some: Sequence[Unjudged]) -> str:
         pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
         said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
     if rest := ranked[_MOST_KINDS:]:
-        held = sum(one.gpus for one in rest)
+        held = sum(unjudged.gpus for unjudged in rest)
         gpus = f"hold {rest[0].nouns.count(held)}" if held else "without GPUs"
-        objects, pods_of = sum(len(one.keys) for one in rest), count(sum(one.pods for one in rest), "pod")
+        objects, pods_of = sum(len(unjudged.keys) for unjudged in rest), count(sum(one.pods for one in rest), "pod")
         said.append(
             f"nor {plural(objects, 'is', 'are')} {count(objects, 'object')} of {count(len(rest), 'other kind')} (their {pods_of} {gpus})"
         )

@@ -148,7 +148,7 @@ def lose(simulation: Simulation, nodes: Sequence[int]) -> list[LivePod]:
     pods = [pod for node in nodes for pod in simulation.pods.on(node)]
     for node in nodes:
         simulation.state.shut(node)
-    for pod in [one for one in simulation.scheduler.nominations if one.nominated in nodes]:
+    for pod in [nomination for nomination in simulation.scheduler.nominations if nomination.nominated in nodes]:
         simulation.scheduler.clear_nomination(pod)
     lost = Counter(pod.owner for pod in pods if not pod.is_terminating)
     for pod in pods:

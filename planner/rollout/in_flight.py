@@ -133,9 +133,9 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
         known = {one.uid for one in snapshot.workloads if one.traits.part}
         alone += [one for one in snapshot.replica_sets if one.owner is None or one.owner.uid not in known]
     found += [
-        InFlight(of=one, is_held_up=_is_held_up(cluster, (one,)))
-        for one in alone
-        if _active(cluster, one.uid) != one.replicas
+        InFlight(of=replica_set, is_held_up=_is_held_up(cluster, (replica_set,)))
+        for replica_set in alone
+        if _active(cluster, replica_set.uid) != replica_set.replicas
     ]
     known_to_move = {one.key for one in found if one is not None}
     found += [
@@ -167,7 +167,7 @@ def scalable(cluster: Cluster) -> Iterator[Workload]:
     """Those that an autoscaler scales, and whose pods' makers are known."""
     snapshot = cluster.snapshot
     has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
-    for key in dict.fromkeys(one.target for one in acting(snapshot)):
+    for key in dict.fromkeys(autoscaler.target for autoscaler in acting(snapshot)):
         workload = workloads_by_key(cluster).get(key)
         if workload is not None and workload.traits.has_replicas and (has_sets or not workload.traits.part):
             yield workload
@@ -189,7 +189,7 @@ def _ending(cluster: Cluster) -> Counter[str]:
 
 def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:
     sets = sets_by_owner(cluster).get(workload.uid, [])
-    active, wanted = [one for one in sets if one.replicas], str(workload.replicas)
+    active, wanted = [replica_set for replica_set in sets if replica_set.replicas], str(workload.replicas)
     if workload.traits.is_custom and (sets_seen is not Presence.PRESENT or workload.template_of):
         return None if says_rest(workload) else InFlight(of=workload, is_rolling=True, is_untold=True)
     if sets_seen is Presence.INFERRED and len(active) > 1:
@@ -197,13 +197,13 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
     if sets_seen is not Presence.PRESENT:
         return None
     is_made = (bool(sets) and _is_updated(workload)) or any(
-        one.template.makes_the_same_pods(workload.template) for one in sets
+        replica_set.template.makes_the_same_pods(workload.template) for replica_set in sets
     )
     has_new_template = not is_made and not workload.is_paused
-    lacks_pods = any(_active(cluster, one.uid) != one.replicas for one in sets)
+    lacks_pods = any(_active(cluster, replica_set.uid) != replica_set.replicas for replica_set in sets)
     is_rolling = has_new_template or (len(active) > 1 and not workload.is_paused)
-    is_scaled = any(_desired(one, wanted) != wanted for one in active) or (
-        len(active) < 2 and sum(one.replicas for one in sets) != workload.replicas
+    is_scaled = any(_desired(replica_set, wanted) != wanted for replica_set in active) or (
+        len(active) < 2 and sum(replica_set.replicas for replica_set in sets) != workload.replicas
     )
     if not (is_rolling or lacks_pods or is_scaled):
         return None
@@ -256,8 +256,8 @@ def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
     goes by itself."""
     if not sets or sets[0].namespace in cluster.remember(_spaces_with_ends):
         return False
-    missing = [(one, one.replicas - _active(cluster, one.uid)) for one in sets]
-    return all(count == 0 or (count > 0 and _does_not_admit(cluster, one)) for one, count in missing)
+    missing = [(replica_set, replica_set.replicas - _active(cluster, replica_set.uid)) for replica_set in sets]
+    return all(count == 0 or (count > 0 and _does_not_admit(cluster, replica_set)) for replica_set, count in missing)
 
 
 def _does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
@@ -292,7 +292,7 @@ def _began(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> 
     told = workload.progressing_at
     if told is not None and workload.conditions.get("Progressing") in _JUST_BEGUN:
         return told
-    again = [one for one in sets if one.template.makes_the_same_pods(workload.template)]
+    again = [replica_set for replica_set in sets if replica_set.template.makes_the_same_pods(workload.template)]
     current = min(again, key=_made, default=None) or max(sets, key=_made)
     if current is max(sets, key=_made):
         return current.created_at if current.created_at is not None else told
@@ -339,7 +339,7 @@ def _daemon_set(cluster: Cluster, workload: Workload) -> InFlight | None:
 def _first_of(cluster: Cluster, workload: Workload, pods: Iterable[Pod], revision: str) -> float | None:
     """When the first pod of a revision was made; as long as there is none, the ControllerRevision."""
     known = (one for one in revisions_by_owner(cluster).get(workload.uid, ()) if one.hash == revision)
-    made = next((one.created_at for one in known), None)
+    made = next((controller_revision.created_at for controller_revision in known), None)
     began = _first(pod for pod in pods if _revision(pod) == revision)
     return made if began is None else began
 

@@ -139,9 +139,9 @@ def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight)
     if isinstance(made, Workload) or in_flight(cluster) or len(cluster.unbound):
         return False
     theirs = compile_shape(cluster, made.namespace, made.template.labels, made.template.spec)
-    after = [one.after for one in revisions]
+    after = [revision.after for revision in revisions]
     mine = [compile_shape(cluster, one.namespace, t.labels, t.spec) for one in after for t, _ in one.templates]
-    plain = all(one.is_plain and one.may_preempt and one.priority > theirs.priority for one in mine)
+    plain = all(shape.is_plain and shape.may_preempt and shape.priority > theirs.priority for shape in mine)
     return (
         len(mine) == 1 and plain and not {made.namespace, *(one.namespace for one in after)} & ruled_namespaces(cluster)
     )
@@ -152,7 +152,7 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
     them."""
     snapshot, simulation, gone = cluster.snapshot, run.simulation, going(cluster)
     if run.refusals:
-        counted = {one.namespace for one in snapshot.resource_quotas}
+        counted = {quota.namespace for quota in snapshot.resource_quotas}
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
     on = going_by_node(cluster)
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
@@ -233,7 +233,7 @@ def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str
 
 def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Acting], unread: str = "") -> Ties:
     """What is known of ties, with what else may change the verdict: nothing is proven then."""
-    said = [one for one in (str(clocks.sentence), unread, *(one.sentence(completes) for one in moves)) if one]
+    said = [one for one in (str(clocks.sentence), unread, *(move.sentence(completes) for move in moves)) if one]
     if not said and clocks.is_proven:
         return ties
     return replace(ties, proven=False, sentence=Text("; ".join([str(ties.outcome), *said])))

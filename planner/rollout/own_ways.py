@@ -73,9 +73,9 @@ def _routed(workload: Workload, strategy: Strategy, canary: Canary) -> Iterator[
         yield _with(strategy, canary, "dynamicStableScale: true", {"dynamicStableScale": True}, scales_stable=True)
     count = min(workload.replicas, _MOST_STEPS)
     weights = [-(-canary.whole_weight * place // count) for place in range(1, count)]
-    steps = tuple(CanaryStep(weight=one) for one in weights)
+    steps = tuple(CanaryStep(weight=weight) for weight in weights)
     if steps and steps != canary.steps:
-        patch = {"dynamicStableScale": True, "steps": [{"setWeight": one} for one in weights]}
+        patch = {"dynamicStableScale": True, "steps": [{"setWeight": weight} for weight in weights]}
         title = f"dynamicStableScale: true, {len(steps)} small steps"
         yield _with(strategy, canary, title, patch, scales_stable=True, steps=steps)
 

@@ -51,7 +51,7 @@ def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
 @once_a_cluster
 def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
     """The snapshot's workloads by key; made once a cluster."""
-    return {one.key: one for one in cluster.snapshot.every_workload}
+    return {workload.key: workload for workload in cluster.snapshot.every_workload}
 
 
 @once_a_cluster
@@ -69,13 +69,13 @@ def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     """
     pods, found = cluster.snapshot.pods, list[ReplicaSet]()
     told = {
-        one.uid: one
-        for one in cluster.snapshot.unplayed
-        if one.uid and one.kind == REPLICATION_CONTROLLER and one.is_told
+        unplayed.uid: unplayed
+        for unplayed in cluster.snapshot.unplayed
+        if unplayed.uid and unplayed.kind == REPLICATION_CONTROLLER and unplayed.is_told
     }
-    for uid, one in told.items():
-        for part in one.pods if one.owner is None else ():
-            found.append(_controller(one.namespace, one.name, uid, part.count, part.template))
+    for uid, unplayed in told.items():
+        for part in unplayed.pods if unplayed.owner is None else ():
+            found.append(_controller(unplayed.namespace, unplayed.name, uid, part.count, part.template))
     for uid, own in pods_by_owner(cluster).items():
         by = pods[own[0]].owner
         if by is None or by.kind != REPLICATION_CONTROLLER or (uid in told and told[uid].pods):
@@ -98,9 +98,9 @@ def _controller(namespace: str, name: str, uid: str, replicas: int, template: Te
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     """uid of a Deployment → its ReplicaSets; made once a cluster."""
     found: dict[str, list[ReplicaSet]] = {}
-    for one in cluster.snapshot.replica_sets:
-        if one.owner is not None:
-            found.setdefault(one.owner.uid, []).append(one)
+    for replica_set in cluster.snapshot.replica_sets:
+        if replica_set.owner is not None:
+            found.setdefault(replica_set.owner.uid, []).append(replica_set)
     return found
 
 
@@ -112,16 +112,16 @@ def sets_again(
     if is_restart:
         return []
     known = sets_by_owner(cluster).get(workload.uid, [])
-    return [one for one in known if one.template.makes_the_same_pods(workload.template)]
+    return [replica_set for replica_set in known if replica_set.template.makes_the_same_pods(workload.template)]
 
 
 @once_a_cluster
 def revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
     """uid of a StatefulSet or DaemonSet → its ControllerRevisions, the latest first; made once a cluster."""
     found: dict[str, list[ControllerRevision]] = {}
-    for one in sorted(cluster.snapshot.controller_revisions, key=lambda one: -one.number):
-        if one.owner is not None:
-            found.setdefault(one.owner.uid, []).append(one)
+    for revision in sorted(cluster.snapshot.controller_revisions, key=lambda one: -one.number):
+        if revision.owner is not None:
+            found.setdefault(revision.owner.uid, []).append(revision)
     return found
 
 
@@ -186,13 +186,13 @@ def parts_of(cluster: Cluster, workload: Workload) -> list[str]:
 
 def _parts_by_owner(cluster: Cluster) -> dict[str, list[str]]:
     """uid of a workload → those of what it makes its pods through."""
-    found = {uid: [one.uid for one in sets] for uid, sets in sets_by_owner(cluster).items()}
+    found = {uid: [replica_set.uid for replica_set in sets] for uid, sets in sets_by_owner(cluster).items()}
     leaders = {one.owner.uid for one in cluster.snapshot.made if one.owner is not None and one.owner.kind == POD.name}
     leading = (pod for pod in cluster.snapshot.pods if leaders and pod.uid in leaders and pod.owner is not None)
     above = {pod.uid: pod.owner.uid for pod in leading if pod.owner is not None}
-    for one in cluster.snapshot.every_workload:
-        if one.owner is not None and one.owner.uid in above:  # a leader's workers go with the leaders
-            found.setdefault(above[one.owner.uid], []).append(one.uid)
-        elif one.owner is not None and kind_called(one.owner.kind).part == one.kind:
-            found.setdefault(one.owner.uid, []).append(one.uid)
+    for workload in cluster.snapshot.every_workload:
+        if workload.owner is not None and workload.owner.uid in above:  # a leader's workers go with the leaders
+            found.setdefault(above[workload.owner.uid], []).append(workload.uid)
+        elif workload.owner is not None and kind_called(workload.owner.kind).part == workload.kind:
+            found.setdefault(workload.owner.uid, []).append(workload.uid)
     return found

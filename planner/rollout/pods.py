@@ -229,8 +229,8 @@ class Pods:
         """A namespace's disruption budgets as the disruption controller would have them now."""
         by_namespace = self.cluster.remember(_budgets)
         return [
-            Budget(namespace=namespace, selector=one.selector, allowed=self.budget_status(one).allowed)
-            for one in by_namespace.get(namespace, ())
+            Budget(namespace=namespace, selector=budget.selector, allowed=self.budget_status(budget).allowed)
+            for budget in by_namespace.get(namespace, ())
         ]
 
     def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:

@@ -87,7 +87,7 @@ class GatePolicy(Record):
 
     def holding(self, now: float | None) -> tuple[GateException, ...]:
         """The exceptions that hold at `now`, seconds since the epoch; all where nobody says when that is."""
-        return tuple(one for one in self.exceptions if now is None or one.holds_at(now))
+        return tuple(exception for exception in self.exceptions if now is None or exception.holds_at(now))
 
 
 def read_policy(text: str, where: str) -> GatePolicy:
@@ -116,7 +116,7 @@ def read_policy(text: str, where: str) -> GatePolicy:
         "least_ready", lambda one: isinstance(one, str) or _is_number(one, int), 'Give a number of pods or a share: 2 or "75%"'
     )  # fmt: skip
     return GatePolicy(
-        fail=FAILING if fail is None else tuple(one for one in Failing if one.value in fail),
+        fail=FAILING if fail is None else tuple(failing for failing in Failing if failing.value in fail),
         least_ready=None if least is None else parse_share(str(least), where=f"{gate.where}, least_ready"),
         most_extra_gpus=gate.get(
             "most_extra_gpus", lambda one: _is_number(one, int), "Give a whole number of 0 or more"
@@ -156,7 +156,7 @@ class _Table:
     """One table of the document, and where it stands; it has the fields of `record`."""
 
     def __init__(self, table: object, where: str, record: Any) -> None:
-        known = [one.name for one in fields(record)]
+        known = [field.name for field in fields(record)]
         if not isinstance(table, Mapping):
             raise InputError("isn't a table", where=where, mend=f"Write it with {', '.join(known)}")
         if unknown := sorted(set(table) - set(known)):

@@ -94,7 +94,7 @@ class Prepared(Record):
 
     def place_of(self, key: str) -> int | None:
         """Which of the changes is that workload's."""
-        return next((place for place, one in enumerate(self.revisions) if one.after.key == key), None)
+        return next((place for place, revision in enumerate(self.revisions) if revision.after.key == key), None)
 
 
 def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
@@ -209,7 +209,7 @@ def revision_of(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Re
 def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:
     """What the manifest holds instead of pods; not known where it may have some that aren't told here."""
     if unknown:
-        what = "; ".join(one.what for one in unknown)
+        what = "; ".join(unknown_object.what for unknown_object in unknown)
         return NotKnownError(f"not known: {what}", mend=next((one.mend for one in unknown if one.mend), ""))
     found = "; ".join(finding.what for finding in findings) or "it holds no workload"
     mend = next((finding.mend for finding in findings if finding.mend), "")

@@ -46,7 +46,7 @@ Rivals: TypeAlias = tuple[tuple[LivePod, int], ...]
 
 def _alike_lines(cluster: Cluster) -> tuple[Alike, ...]:
     """Of the snapshot's lines."""
-    return tuple(alike(cluster, one.shape) for one in waiting_of(cluster).lines)
+    return tuple(alike(cluster, line.shape) for line in waiting_of(cluster).lines)
 
 
 class _Order(NamedTuple):
@@ -556,10 +556,10 @@ class SchedulingQueue:
         Pods in motion are left out that aren't `of` those meant: there may be very many that wait no more.
         """
         found: list[Waiter] = []
-        for line, one in zip(self._at_first, self._waiting.lines, strict=False):
+        for line, waiting_line in zip(self._at_first, self._waiting.lines, strict=False):
             words = self._words_of_all(line) if with_words else None
             brought = set(self._looked_at)
-            for group, indices in one.groups:
+            for group, indices in waiting_line.groups:
                 left = [i for i in indices if i not in brought] if brought else indices
                 if left:
                     found.append(

@@ -86,9 +86,9 @@ class _Asked(NamedTuple):
 def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
     """The changes, each as Kueue lets its pods in; those that it has no say in as they are."""
     asked: dict[int, _Asked] = {}
-    for place, one in enumerate(revisions):
-        if one.queued is None and _is_queued(snapshot, one):
-            asked[place] = _asked(snapshot, one, place)
+    for place, revision in enumerate(revisions):
+        if revision.queued is None and _is_queued(snapshot, revision):
+            asked[place] = _asked(snapshot, revision, place)
     if not asked:
         return tuple(revisions)
     groups: dict[tuple[str, str], list[int]] = {}
@@ -100,15 +100,15 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
     workloads = {each.key: each for one in asked.values() for each in one.workloads}
     found = played_with(snapshot, list(workloads.values()))
     return tuple(
-        _as_let_in(snapshot, one, asked[place], found) if place in asked else one
-        for place, one in enumerate(revisions)
+        _as_let_in(snapshot, revision, asked[place], found) if place in asked else revision
+        for place, revision in enumerate(revisions)
     )  # fmt: skip
 
 
 @once_a_snapshot
 def _names(snapshot: Snapshot) -> dict[str, str]:
     """A Workload's key → what it was made for."""
-    return {one.key: name_of(one) for one in snapshot.queued_workloads}
+    return {workload.key: name_of(workload) for workload in snapshot.queued_workloads}
 
 
 def _is_queued(snapshot: Snapshot, one: Revision) -> bool:
@@ -175,7 +175,7 @@ def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
     known = _KNOWN | _KNOWN_OF.get(after.kind, set())
     keys = {*after.labels, *after.annotations, *(key for one in templates for key in (*one.labels, *one.annotations))}
     more = sorted(key for key in keys if key.startswith(_PREFIX) and key not in known)
-    if any(one.spec.scheduling_gates for one in templates):
+    if any(template.spec.scheduling_gates for template in templates):
         return "its pods have scheduling gates of their own"
     return f"{listing(more)} isn't modelled" if more else ""
 
@@ -261,16 +261,16 @@ def _together(
 ) -> dict[int, _Asked]:
     """One Workload of a group's pods, in sets of those that are alike (`pod_controller.go` `constructGroupPodSets`)."""
     first, *others = (revisions[place].after for place in asked)
-    totals = {one.annotations.get(KUEUE_GROUP_COUNT, "") for one in (first, *others)}
+    totals = {workload.annotations.get(KUEUE_GROUP_COUNT, "") for workload in (first, *others)}
     unknown = next((one.unknown for one in asked.values() if one.unknown), "")
     records = [each for one in asked.values() for each in one.workloads]
     if any(pod.namespace == space and pod.labels.get(KUEUE_POD_GROUP) == name for pod in snapshot.pods) or any(
-        one.key == f"{space}/{name}" for one in snapshot.queued_workloads
+        workload.key == f"{space}/{name}" for workload in snapshot.queued_workloads
     ):
         unknown = f"pods of group {name} are there already, and what comes to a group isn't modelled"
     elif totals != {str(len(asked))}:
         unknown = f"{len(asked)} pods of group {name} come with this change, and {KUEUE_GROUP_COUNT} says {listing(sorted(totals))}"
-    elif len({(one.queue, one.priority) for one in records}) > 1:
+    elif len({(record.queue, record.priority) for record in records}) > 1:
         unknown = f"pods of group {name} name different queues or priorities"
     if unknown:
         return dict.fromkeys(asked, _Asked(unknown=unknown))
@@ -294,9 +294,9 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
     if not others:
         return ""
     run = simulate(cluster, [*others, *revisions])
-    if not run.is_cut and all(run.done[one.after.key] for one in revisions):
+    if not run.is_cut and all(run.done[revision.after.key] for revision in revisions):
         return ""
-    names = listing([one.after.name for one in others])
+    names = listing([revision.after.name for revision in others])
     return f"Kueue lets in {names}, too, and beside them not all of its pods may find nodes"
 
 
@@ -376,7 +376,7 @@ def held(snapshot: Snapshot) -> AsLetIn:
             said,
             verdict.outcome is not Outcome.UNKNOWN,
         )
-        kept[who] = kept.get(who, 0) + sum(one.count for one in record.sets)
+        kept[who] = kept.get(who, 0) + sum(queued_set.count for queued_set in record.sets)
     for pod in shut.values():
         said = "not known: no Workload of its own shows what it waits for"
         if missing := lacking(snapshot):
@@ -392,23 +392,23 @@ def held(snapshot: Snapshot) -> AsLetIn:
 
 def _opened(snapshot: Snapshot, pod: Pod, verdict: Verdict) -> PodSpec | None:
     """Its spec once Kueue takes its gate away; None where its flavor isn't told."""
-    gates = tuple(one for one in pod.spec.scheduling_gates if one != KUEUE_ADMISSION_GATE)
+    gates = tuple(gate for gate in pod.spec.scheduling_gates if gate != KUEUE_ADMISSION_GATE)
     template = Template(labels=pod.labels, spec=replace(pod.spec, scheduling_gates=gates))
     alone = _by_themselves(pod.namespace, pod.name, (PodsAlike(role="main", template=template, count=1),))
-    one = _with_flavors(snapshot, alone, [verdict])
-    return None if one.placed is None else one.placed.sets[0].template.spec
+    revision = _with_flavors(snapshot, alone, [verdict])
+    return None if revision.placed is None else revision.placed.sets[0].template.spec
 
 
 def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[Finding, ...]:
     """What Kueue does with what it lets in, and what that hangs on."""
     return tuple(
         Finding(
-            severity=Severity.INFO, code="queued", object=one.after.key,
-            what=f"{one.queued.said}, {queues.of_rules(snapshot)}, nobody else coming first",
+            severity=Severity.INFO, code="queued", object=revision.after.key,
+            what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, nobody else coming first",
             mend="See who waits: headroom queues",
         )
-        for one in revisions
-        if one.queued is not None and one.queued.said
+        for revision in revisions
+        if revision.queued is not None and revision.queued.said
     )  # fmt: skip
 
 
@@ -547,8 +547,8 @@ def _rolled(
 
 def _only_flavors(snapshot: Snapshot, queue: str) -> tuple[str, ...] | None:
     """The flavors that all its pods get; None where there is a choice."""
-    groups = next(one.groups for one in snapshot.cluster_queues if one.name == queue)
-    return tuple(one.flavors[0] for one in groups) if all(len(one.flavors) == 1 for one in groups) else None
+    groups = next(cluster_queue.groups for cluster_queue in snapshot.cluster_queues if cluster_queue.name == queue)
+    return tuple(group.flavors[0] for group in groups) if all(len(group.flavors) == 1 for group in groups) else None
 
 
 def _gated(one: Revision, said: str) -> Revision:

@@ -404,17 +404,17 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
 
 def is_unstated(run: Run, key: str) -> bool:
     """Whether quotas refuse its pods since they don't state what they ask for, whatever the bounds are and however few there are."""
-    refusals = [one for owner in run.owners[key] if (one := run.refusals.get(owner))]
-    return bool(refusals) and all(one.unstated for one in refusals)
+    refusals = [refusal for owner in run.owners[key] if (refusal := run.refusals.get(owner))]
+    return bool(refusals) and all(refusal.unstated for refusal in refusals)
 
 
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
     hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
     namespace = case.workload.namespace
     today = {
-        one.name: {key: format_amount(one.hard[key], key) for key in hard[one.name]}
-        for one in case.cluster.snapshot.resource_quotas
-        if one.namespace == namespace and one.name in hard
+        quota.name: {key: format_amount(quota.hard[key], key) for key in hard[quota.name]}
+        for quota in case.cluster.snapshot.resource_quotas
+        if quota.namespace == namespace and quota.name in hard
     }
     amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
     return case.remedy(
@@ -606,7 +606,7 @@ def _preempting(cluster: Cluster) -> list[tuple[Mapping[str, int], int]]:
     """What those who wait and may preempt ask for, and their priority."""
     pods = cluster.snapshot.pods
     waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
-    return [(pod_requests(one.spec), one.priority) for one in waiting if one.may_preempt]
+    return [(pod_requests(shape.spec), shape.priority) for shape in waiting if shape.may_preempt]
 
 
 def _at_worst(case: _Case, run: Run) -> str:

@@ -43,7 +43,7 @@ class RoomWhenEmpty(Record, eq=False):
         shape = run.new_shapes.get(workload.key)
         if not revision.has_new_template and len(run.owners[workload.key]) == 1:
             shape = next((pod.shape for pod in run.pods[workload.key] if not pod.is_bound), None)
-        return cls(shape=shape, staying=sum(len(by_owner.get(one.uid, ())) for one in sets))
+        return cls(shape=shape, staying=sum(len(by_owner.get(replica_set.uid, ())) for replica_set in sets))
 
     def is_short(self, cluster: Cluster, workload: Workload, beside: IntArray | int = 0) -> bool:
         """Whether `cluster` can't hold all pods of `workload`, which has the same template. `beside`: what others hold that stay where they
@@ -91,7 +91,7 @@ def are_kept(run: Run, new: int) -> bool:
     """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
     cluster, state = run.simulation.cluster, run.simulation.state
     first = cluster.node_count - new
-    daemons = {one.key for one in cluster.snapshot.every_workload if one.traits.is_per_node}
+    daemons = {workload.key for workload in cluster.snapshot.every_workload if workload.traits.is_per_node}
     there = (pod for node in range(first, cluster.node_count) for pod in run.simulation.pods.on(node))
     on_new = [pod for pod in there if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)]
     free = state.free[:, :first].copy()

@@ -192,7 +192,7 @@ class Run:
             else:
                 going_on[one.key] = registry.resume(simulation, one)
         simulation.controllers = {**going_on, **simulation.controllers}
-        scaling = {one.key: one for one in autoscalers(simulation, going_on)}
+        scaling = {autoscaler.key: autoscaler for autoscaler in autoscalers(simulation, going_on)}
         if scaling:  # it has looked before the change comes: every 15 s
             simulation.controllers.update(scaling)
             simulation.settle()
@@ -223,7 +223,7 @@ class Run:
             self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
         self._keys.clear()
         simulation.controllers = {**begun, **simulation.controllers}
-        simulation.controllers.update((one.key, one) for one in autoscalers(simulation, begun))
+        simulation.controllers.update((autoscaler.key, autoscaler) for autoscaler in autoscalers(simulation, begun))
         for revision in some:
             _wait_as_changed(simulation, revision, begun[revision.after.key])
 
@@ -266,11 +266,11 @@ class Run:
     def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
         """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
         simulation = self.simulation
-        for one in self._stages:
-            if is_emptied(simulation, one.nodes_go):
-                self._stages.remove(one)
-                self.later.remove(one)
-                return one
+        for stage in self._stages:
+            if is_emptied(simulation, stage.nodes_go):
+                self._stages.remove(stage)
+                self.later.remove(stage)
+                return stage
         if not self.later or not (is_at_rest or self.later[0].after_seconds < self._clock.next(simulation)):
             return None
         now = self.later.pop(0)
@@ -354,11 +354,11 @@ class Run:
         self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
         self.work = simulation.units_spent
         self.owners = {key: controllers[key].owners() for key in self.moments}
-        scaled = {key: one.replicas for key, one in controllers.items() if is_scaled(one)}
+        scaled = {key: controller.replicas for key, controller in controllers.items() if is_scaled(controller)}
         self.replicas = {r.after.key: scaled.get(r.after.key, r.after.replicas) for r in self.revisions}
         self.new_shapes = {key: p.shape for p in simulation.queue.arrivals if p.is_new and (key := self.workload_of(p))}
-        self.promotions = {key: one.promotions for key, one in controllers.items()}
-        self.waits_for = {key: one.waits_for for key, one in controllers.items()}
+        self.promotions = {key: controller.promotions for key, controller in controllers.items()}
+        self.waits_for = {key: controller.waits_for for key, controller in controllers.items()}
 
     def workload_of(self, pod: LivePod) -> str:
         """The key of the changed workload a new pod belongs to; "" for none."""

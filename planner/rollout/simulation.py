@@ -268,7 +268,7 @@ class Simulation:
         if pod.is_bound and not (pod.is_terminating or pod.is_lost):
             self.state.terminate(pod.shape, pod.node)
         self.pods.touched.append(pod)
-        self.pods.terminating = [one for one in self.pods.terminating if one is not pod]
+        self.pods.terminating = [live_pod for live_pod in self.pods.terminating if live_pod is not pod]
         pod.is_terminating = True
         self._forget(pod)
 

@@ -64,7 +64,7 @@ def _without_names(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaS
         workload.kind, workload.name, workload.replicas, workload.selector, workload.strategy, id(workload.template.spec),
         workload.template.labels, workload.min_ready_seconds, workload.is_paused, workload.pod_management_policy,
         workload.start_ordinal, workload.current_revision, workload.update_revision, revision_of(cluster, workload),
-        tuple(_of_set(one) for one in sets),
+        tuple(_of_set(replica_set) for replica_set in sets),
         tuple(replace(one, namespace="", name="", target="") for one in autoscalers_of(cluster.snapshot, workload.key)),
     )  # fmt: skip
 

@@ -46,7 +46,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return True  # nothing was ever left to chance
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
-    return all(_is_exchangeable(run, one) or _finds_room(run, one) for one in revisions)
+    return all(_is_exchangeable(run, revision) or _finds_room(run, revision) for revision in revisions)
 
 
 def _finds_room(run: Run, revision: Revision) -> bool:
@@ -63,7 +63,7 @@ def _finds_room(run: Run, revision: Revision) -> bool:
         or any(pod.owner not in owners for pod in run.touched)
     ):
         return False
-    if any(owner in owners or one.over for owner, one in run.refusals.items()):
+    if any(owner in owners or refusal.over for owner, refusal in run.refusals.items()):
         return False  # room in a quota may come to somebody else first
     pods = {id(pod): pod for pod in (*run.pods[workload.key], *run.touched)}.values()
     shapes = {pod.shape for pod in pods}
@@ -84,15 +84,15 @@ def _are_apart(run: Run, revisions: Sequence[Revision]) -> bool:
     if len(revisions) == 1:
         return True
     cluster = run.simulation.cluster
-    spaces = Counter(one.after.namespace for one in revisions)
+    spaces = Counter(revision.after.namespace for revision in revisions)
     shared = {space for space, count in spaces.items() if count > 1}
     is_counted = shared & ruled_namespaces(cluster) or (shared and cluster.snapshot.lacks("ResourceQuota"))
-    if is_counted or any(one.after_seconds for one in revisions):
+    if is_counted or any(revision.after_seconds for revision in revisions):
         return False
     taken = np.zeros(cluster.node_count, dtype=np.bool_)
-    for one in revisions:
-        owners = run.owners[one.after.key]
-        pods = [*run.pods[one.after.key], *(pod for pod in run.touched if pod.owner in owners)]
+    for revision in revisions:
+        owners = run.owners[revision.after.key]
+        pods = [*run.pods[revision.after.key], *(pod for pod in run.touched if pod.owner in owners)]
         if not all(is_judged_alone(run.simulation.state, shape) for shape in {pod.shape for pod in pods}):
             return False
         nodes = _nodes_of(run, pods)

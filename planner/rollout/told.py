@@ -70,7 +70,7 @@ def owned_by(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Find
         owner = revision.after.owner
         if owner is None or revision.placed is not None or not revision.after.traits.rolls_out:
             continue
-        made = next((one for one in snapshot.unplayed if owner.uid and one.uid == owner.uid), None)
+        made = next((unplayed for unplayed in snapshot.unplayed if owner.uid and unplayed.uid == owner.uid), None)
         row = templated(made.kind, f"{made.api_group}/") if made is not None else None
         through = row.updates.through if row is not None and row.updates is not None else ""
         place = f"spec.{through}.deploymentStrategy there" if through else "it there"

@@ -105,7 +105,7 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """What is being deleted rolls nothing out, and in such a namespace the API server takes nothing new (`NamespaceLifecycle`)."""
     if revision.before is not None and revision.before.is_deleting:
         yield Unknown(what="it is being deleted (deletionTimestamp)", mend="Ask again when it has gone")
-    if any(one.is_deleting and one.name == revision.after.namespace for one in snapshot.namespaces):
+    if any(namespace.is_deleting and namespace.name == revision.after.namespace for namespace in snapshot.namespaces):
         what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
         yield Unknown(what=what, mend="Ask again when it has gone")
 
@@ -145,10 +145,10 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
 
 def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: Demand) -> bool:
     """Whether a quota of the namespace counts the claim that stands for the pod's extended resources, beyond the pod."""
-    requests = tuple(one for _, _, some in devices.delegated for one in some)
+    requests = tuple(request for _, _, some in devices.delegated for request in some)
     counted = claim_usage(snapshot, ClaimSpec(requests=requests), usage(spec))
     keys = {key for key, amount in counted.items() if amount > 0}
-    quotas = (one for one in snapshot.resource_quotas if one.namespace == namespace and quota_covers(one, None))
+    quotas = (quota for quota in snapshot.resource_quotas if quota.namespace == namespace and quota_covers(quota, None))
     return any(not keys.isdisjoint(quota.hard) for quota in quotas)
 
 
@@ -211,9 +211,9 @@ def _of_extenders(snapshot: Snapshot, spec: PodSpec) -> Iterator[Unknown]:
 def _takers(snapshot: Snapshot) -> Mapping[str, Sequence[str]]:
     """Workload → those that take their pod template from it."""
     found: dict[str, list[str]] = {}
-    for one in snapshot.workloads:
-        if one.template_of:
-            found.setdefault(one.template_of, []).append(one.key)
+    for workload in snapshot.workloads:
+        if workload.template_of:
+            found.setdefault(workload.template_of, []).append(workload.key)
     return found
 
 
@@ -292,9 +292,9 @@ def _accounts(cluster: Cluster) -> frozenset[tuple[str, str]]:
     snapshot = cluster.snapshot
     of_pods = {(p.namespace, p.spec.service_account_name) for p in snapshot.pods}
     of_workloads = {
-        (one.namespace, one.template.spec.service_account_name)
-        for one in snapshot.every_workload
-        if one.ready_replicas and one.updated_replicas == one.status_replicas
+        (workload.namespace, workload.template.spec.service_account_name)
+        for workload in snapshot.every_workload
+        if workload.ready_replicas and workload.updated_replicas == workload.status_replicas
     }
     return frozenset(of_pods | of_workloads | set(snapshot.service_accounts))
 

@@ -101,8 +101,8 @@ def _ways(c: _Context, name: str) -> tuple[Offer, ...]:
 def _as(c: _Context, name: str) -> str:
     """`` (time slices)`` of what is offered in parts under the name of whole devices."""
     ways = _ways(c, name)
-    said = " or ".join(dict.fromkeys(one.noun(0) for one in ways))
-    return f" ({said})" if unit(name) is Unit.DEVICE and any(one.sharing is not Sharing.WHOLE for one in ways) else ""
+    said = " or ".join(dict.fromkeys(way.noun(0) for way in ways))
+    return f" ({said})" if unit(name) is Unit.DEVICE and any(way.sharing is not Sharing.WHOLE for way in ways) else ""
 
 
 def _where(run: Run, nodes: BoolArray) -> str:
@@ -124,13 +124,13 @@ def pending_pods(run: Run, keys: dict[str, str]) -> tuple[PendingPods, ...]:
         workload = keys.get(owner, owner if kind_in(owner) not in PARTS else "")
         return owner.split("/", 1)[0] + "/" + owner.rsplit("/", 1)[-1], workload
 
-    for one in run.simulation.queue.waiters(of=lambda pod: not (pod.is_gone or pod.is_bound)):
-        pod = one.pod
-        owner, workload = belongs(one.owner)
-        if not one.owner:
-            owner = POD.key("", one.name)
-        message = pod.message if pod is not None else str(one.words)
-        groups[(one.namespace, owner, workload, message, pod is not None and pod.is_new)] += one.count
+    for waiter in run.simulation.queue.waiters(of=lambda pod: not (pod.is_gone or pod.is_bound)):
+        pod = waiter.pod
+        owner, workload = belongs(waiter.owner)
+        if not waiter.owner:
+            owner = POD.key("", waiter.name)
+        message = pod.message if pod is not None else str(waiter.words)
+        groups[(waiter.namespace, owner, workload, message, pod is not None and pod.is_new)] += waiter.count
     return tuple(
         PendingPods(
             namespace=ns,
@@ -506,8 +506,8 @@ def _plain(c: _Context, name: str) -> str:
             name, f"{roughly(amount, name)} of {name}"
         )
     ways = _ways(c, name)
-    if any(one.sharing is not Sharing.WHOLE for one in ways):
-        return f"{amount:,} {' or '.join(dict.fromkeys(one.noun(amount) for one in ways))}"
+    if any(way.sharing is not Sharing.WHOLE for way in ways):
+        return f"{amount:,} {' or '.join(dict.fromkeys(way.noun(amount) for way in ways))}"
     device = accelerator(name)
     model_of = gpu_models(c.run.simulation.cluster)
     models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
@@ -534,10 +534,10 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
         return not pod.is_lost and bool(mine[pod.node]) if pod is not None and pod.is_bound else meets(one.shape)
 
     others = run.simulation.queue.waiters(with_words=False, of=lambda pod: pod.owner not in own)
-    found = [one for one in others if one.owner not in own and is_rival(one)]
+    found = [waiter for waiter in others if waiter.owner not in own and is_rival(waiter)]
     numbers: Counter[str] = Counter()
-    for one in found:
-        numbers[one.owner] += one.count
+    for waiter in found:
+        numbers[waiter.owner] += waiter.count
     return sorted(found, key=lambda one: (-numbers[one.owner], one.owner))
 
 

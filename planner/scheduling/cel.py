@@ -68,9 +68,9 @@ class _Semver(_Ordered):
         match = self._FORM.fullmatch(text)
         if match is None:
             raise celpy.CELEvalError(f"invalid semver: {text}")
-        self.numbers = tuple(int(one) for one in match.groups()[:3])
+        self.numbers = tuple(int(group) for group in match.groups()[:3])
         parts = (match[4] or "").split(".") if match[4] else []
-        pre = tuple((not one.isdecimal(), int(one) if one.isdecimal() else 0, one) for one in parts)
+        pre = tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
         self.order = (self.numbers, not pre, pre)
 
 

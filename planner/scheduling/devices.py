@@ -87,7 +87,7 @@ class Demand(Record, eq=False):
 
     def on_node(self, node: int) -> tuple[ClaimDemand, ...]:
         """The claims, with the one that the node's lack of a resource adds."""
-        requests = tuple(one for _, nodes, some in self.delegated if nodes[node] for one in some)
+        requests = tuple(request for _, nodes, some in self.delegated if nodes[node] for request in some)
         if not requests:
             return self.claims
         return (*self.claims, ClaimDemand(key=None, label="<extended-resources>", spec=ClaimSpec(requests=requests)))
@@ -212,9 +212,9 @@ class DeviceTable:
         """Whether a request tolerates the device's own taints and those of DeviceTaintRules (resourceslice tracker)."""
         s, own = self.devices[device]
         rules = (
-            one.taint
-            for one in self.cluster.snapshot.device_taint_rules
-            if one.driver in ("", s.driver) and one.pool in ("", s.pool) and one.device in ("", own.name)
+            rule.taint
+            for rule in self.cluster.snapshot.device_taint_rules
+            if rule.driver in ("", s.driver) and rule.pool in ("", s.pool) and rule.device in ("", own.name)
         )
         return tolerates_taints(request.tolerations, (*own.taints, *rules))
 
@@ -380,9 +380,9 @@ def _extended_requests(spec: PodSpec, resource: str, class_name: str) -> tuple[D
     ]
     beyond = max(
         (
-            one.requests.get(resource, 0) - sum(long_lived[i:])
-            for i, one in enumerate(spec.init_containers)
-            if one.restart_policy != "Always"
+            container.requests.get(resource, 0) - sum(long_lived[i:])
+            for i, container in enumerate(spec.init_containers)
+            if container.restart_policy != "Always"
         ),
         default=0,
     )
@@ -403,12 +403,12 @@ class _Constraints:
 
     def add(self, device: int, names: tuple[str, ...]) -> bool:
         added: list[list[str | int | bool]] = []
-        for values, one in zip(self.values, self.constraints, strict=True):
-            if one.requests and not set(one.requests).intersection(names):
+        for values, constraint in zip(self.values, self.constraints, strict=True):
+            if constraint.requests and not set(constraint.requests).intersection(names):
                 continue
-            value = self.table.attribute(device, one.match_attribute or one.distinct_attribute)
+            value = self.table.attribute(device, constraint.match_attribute or constraint.distinct_attribute)
             same = [v for v in values if type(v) is type(value) and v == value]
-            fits = len(same) == len(values) if one.match_attribute else not same
+            fits = len(same) == len(values) if constraint.match_attribute else not same
             if value is None or not fits:
                 for other in added:
                     other.pop()
@@ -418,8 +418,8 @@ class _Constraints:
         return True
 
     def remove(self, names: tuple[str, ...]) -> None:
-        for values, one in zip(self.values, self.constraints, strict=True):
-            if not one.requests or set(one.requests).intersection(names):
+        for values, constraint in zip(self.values, self.constraints, strict=True):
+            if not constraint.requests or set(constraint.requests).intersection(names):
                 values.pop()
 
 
@@ -443,7 +443,7 @@ class _Search:
         """Devices of each claim, None when there aren't enough; a `DeviceError` where the scheduler gives up."""
         for claim in self.claims:
             least = sum(
-                min(self._number(claim, one) for one in request.first_available or (request,))
+                min(self._number(claim, device_request) for device_request in request.first_available or (request,))
                 for request in claim.spec.requests
             )
             if least > MOST_DEVICES:
@@ -476,8 +476,8 @@ class _Search:
         if not request.first_available:
             return self._device(c, r, request, (request.name,), 0, 0)
         return any(
-            self._device(c, r, one, (request.name, f"{request.name}/{one.name}"), 0, 0)
-            for one in request.first_available
+            self._device(c, r, device_request, (request.name, f"{request.name}/{device_request.name}"), 0, 0)
+            for device_request in request.first_available
         )
 
     def _device(self, c: int, r: int, request: DeviceRequest, names: tuple[str, ...], have: int, start: int) -> bool:

@@ -92,7 +92,7 @@ def _standing(cluster: Cluster) -> _Standing:
         at += len(group.pods)
         node[these], index[these], kind[these] = group.nodes, group.pods, kinds[requests]
         priority[these] = cluster.priority_of(group.spec)
-        is_kept[these] = any(spares(one.selector, group.labels) for one in budgets.get(group.namespace, ()))
+        is_kept[these] = any(spares(budget.selector, group.labels) for budget in budgets.get(group.namespace, ()))
     table = np.zeros((len(asks), len(cluster.resources)), dtype=np.int64)
     for place, amounts in enumerate(asks):
         for row, amount in amounts:

@@ -22,7 +22,7 @@ def daemons_on(snapshot: Snapshot, node: Node) -> Iterator[Workload]:
 
 
 def _daemons(snapshot: Snapshot) -> list[Workload]:
-    return [one for one in snapshot.every_workload if one.traits.is_per_node]
+    return [workload for workload in snapshot.every_workload if workload.traits.is_per_node]
 
 
 def daemon_overhead(cluster: Cluster, template: Node) -> dict[str, int]:

@@ -122,7 +122,7 @@ class Ranking:
             np.zeros(len(nodes), dtype=np.int64) if raw is None else raw[nodes]
             for raw in (self._shape.disliked, self._shape.preferred)
         ]
-        columns += [one.column(nodes) for one in self._spreads]
+        columns += [spread.column(nodes) for spread in self._spreads]
         keys = zip(*(column.tolist() for column in columns), strict=True)
         for place, node, level, key in zip(places.tolist(), nodes.tolist(), levels.tolist(), keys, strict=True):
             found = self._classes.get(key)
@@ -167,9 +167,9 @@ class Ranking:
             return
         disliked, preferred = shape.disliked, shape.preferred
         key = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
-        for one in self._spreads:
-            code = one.codes.item(node)
-            key.append(one.counts.item(node) if one.by_node and code >= 0 else code)
+        for spread in self._spreads:
+            code = spread.codes.item(node)
+            key.append(spread.counts.item(node) if spread.by_node and code >= 0 else code)
         level = resource_score(state, shape, node)
         if was is not None:
             if level == self._level[place] and was.key == tuple(key):
@@ -218,13 +218,13 @@ class Ranking:
     def _spread(self, classes: list[_Class]) -> list[int]:
         """PodTopologySpread's raw scores by class, rounded."""
         raw = [0.0] * len(classes)
-        for place, one in enumerate(self._spreads, 2):
-            skew, counts = one.skew, one.counts
+        for place, spreading in enumerate(self._spreads, 2):
+            skew, counts = spreading.skew, spreading.counts
             keys = [a_class.key[place] for a_class in classes]
             values = set(keys)
-            weight = _log(self.count if one.by_node else len(values))
+            weight = _log(self.count if spreading.by_node else len(values))
             shares = {
-                value: 0.0 if value < 0 else (value if one.by_node else counts.item(value)) * weight + skew
+                value: 0.0 if value < 0 else (value if spreading.by_node else counts.item(value)) * weight + skew
                 for value in values
             }
             raw = [so_far + shares[key] for so_far, key in zip(raw, keys, strict=True)]
@@ -264,8 +264,8 @@ def _says_itself(state: State, shape: Shape) -> bool:
     keys = {term.topology_key for term in (*shape.anti_affinity, *state.terms_about(shape, state.anti))}
     if not all(state.cluster.remember(_tells_apart, key) for key in keys):
         return False
-    domains = [state.cluster.domains(one.topology_key) for one in shape.soft_spread if shape.has_own_spread]
-    return all((one.codes[shape.candidates] >= 0).all() for one in domains)
+    domains = [state.cluster.domains(spread.topology_key) for spread in shape.soft_spread if shape.has_own_spread]
+    return all((domain.codes[shape.candidates] >= 0).all() for domain in domains)
 
 
 def _tells_apart(cluster: Cluster, key: str) -> bool:

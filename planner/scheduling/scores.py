@@ -130,7 +130,7 @@ def total_scores(state: State, shape: Shape, base: IntArray, nodes: NDArray[np.i
 def _spread_scores(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntArray:
     """Source: plugins/podtopologyspread/scoring.go. Pods with constraints of their own ignore nodes without the keys."""
     ignored = _ignored(state, shape, nodes)
-    raw = np.add.reduce([_spread_raw(state, shape, one, nodes, ignored) for one in shape.soft_spread])
+    raw = np.add.reduce([_spread_raw(state, shape, spread, nodes, ignored) for spread in shape.soft_spread])
     rounded = raw + 0.5
     scores = np.floor(rounded, out=rounded).astype(np.int64)
     scored = scores if ignored is None else scores[~ignored]

@@ -101,7 +101,7 @@ def default_class(snapshot: Snapshot) -> StorageClass | None:
 
     Source: kubernetes `pkg/volume/util/storageclass.go` `GetDefaultClass`.
     """
-    defaults = (one for one in snapshot.storage_classes if one.is_default)
+    defaults = (storage_class for storage_class in snapshot.storage_classes if storage_class.is_default)
     return min(defaults, key=lambda one: (-(one.created_at or 0.0), one.name), default=None)
 
 
@@ -159,7 +159,7 @@ class _Compiler:
         self.claims = cluster.remember(claims_by_key)
         self.volumes = cluster.remember(_volumes)
         self.classes = {c.name: c for c in snapshot.storage_classes}
-        self.limited = {driver for one in snapshot.csi_nodes for driver in one.limits}
+        self.limited = {driver for node in snapshot.csi_nodes for driver in node.limits}
         self.codes = np.zeros(cluster.node_count, dtype=np.uint8)
         self.late: list[LateClaim] = []
         self.mounts: list[tuple[str, ClaimKey | None]] = []
@@ -288,7 +288,7 @@ class _Compiler:
     def _spacious(self, storage_class: StorageClass, wanted: ClaimTemplate) -> BoolArray | None:
         """Source: `hasEnoughCapacity`, `capacitySufficient`, `nodeHasAccess`."""
         snapshot, driver = self.cluster.snapshot, storage_class.provisioner
-        known = next((one for one in snapshot.csi_drivers if one.driver == driver), None)
+        known = next((csi_driver for csi_driver in snapshot.csi_drivers if csi_driver.driver == driver), None)
         if not wanted.requested_bytes or (known is not None and not known.tells_capacity):
             return None
         if known is None and (not snapshot.lacks("CSIDriver") or driver in _TELL_NO_CAPACITY):
@@ -297,11 +297,11 @@ class _Compiler:
             self.lacks("CSIDriver" if known is None else "CSIStorageCapacity")
             return None
         enough = [
-            one.nodes
-            for one in snapshot.csi_storage_capacities
-            if one.storage_class_name == storage_class.name
-            and one.nodes is not None
-            and (one.largest_bytes or -1) >= wanted.requested_bytes
+            capacity.nodes
+            for capacity in snapshot.csi_storage_capacities
+            if capacity.storage_class_name == storage_class.name
+            and capacity.nodes is not None
+            and (capacity.largest_bytes or -1) >= wanted.requested_bytes
         ]
         keys = {key for one in enough for key in (*one.match_labels, *(e.key for e in one.match_expressions))}
         return self.cluster.where(lambda n: any(labels_match(one, n.labels) for one in enough), keys)
@@ -346,9 +346,9 @@ def disks_of(spec: PodSpec) -> tuple[tuple[str, bool], ...]:
     """(disk, whether others may read it too) of the disks that pods of one node can't share freely (`isVolumeConflict`): an
     EBS volume not even for reading."""
     return tuple(
-        (f"{one.kind}/{one.disk_id}", one.read_only and one.kind != "awsElasticBlockStore")
-        for one in spec.volumes
-        if one.disk_id and one.kind in _CONFLICTING
+        (f"{volume.kind}/{volume.disk_id}", volume.read_only and volume.kind != "awsElasticBlockStore")
+        for volume in spec.volumes
+        if volume.disk_id and volume.kind in _CONFLICTING
     )
 
 
@@ -468,10 +468,10 @@ class Volumes:
 def _limits(cluster: Cluster, driver: str) -> IntArray:
     """Volumes the driver can attach to each node: int64[node], −1 without a limit."""
     limit = np.full(cluster.node_count, -1, dtype=np.int64)
-    for one in cluster.snapshot.csi_nodes:
-        node = cluster.node_index.get(one.name)
-        if node is not None and driver in one.limits:
-            limit[node] = one.limits[driver]
+    for csi_node in cluster.snapshot.csi_nodes:
+        node = cluster.node_index.get(csi_node.name)
+        if node is not None and driver in csi_node.limits:
+            limit[node] = csi_node.limits[driver]
     return limit
 
 
@@ -487,7 +487,7 @@ def _attached_at_first(cluster: Cluster, driver: str) -> IntArray:
 def _snapshot_mounts(cluster: Cluster) -> Counter[tuple[str, ClaimKey | None, int]]:
     """(driver, claim, node) → the snapshot's pods there that use it."""
     found: Counter[tuple[str, ClaimKey | None, int]] = Counter()
-    if not any(one.limits for one in cluster.snapshot.csi_nodes):
+    if not any(csi_node.limits for csi_node in cluster.snapshot.csi_nodes):
         return found
     for group in cluster.groups:
         if any(v.claim_name or v.claim_template is not None or v.disk_id for v in group.spec.volumes):

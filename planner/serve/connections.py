@@ -391,7 +391,7 @@ class Quiet(logging.Filter):
 
 def _is_of_client(error: BaseException | None) -> bool:
     if isinstance(error, BaseExceptionGroup):
-        return all(_is_of_client(one) for one in error.exceptions)
+        return all(_is_of_client(exception) for exception in error.exceptions)
     return isinstance(error, ClientDisconnect | ConnectionError | EOFError) or type(error).__module__.startswith(
         ("websockets", "uvicorn.protocols")
     )

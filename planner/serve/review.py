@@ -48,7 +48,7 @@ from planner.rollout.run import Revision
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {(kind.group, kind.resource): kind.name for kind in PLAYED}
-_LISTED: Final = {(one.group, one.resource): one for one in LISTED.values() if one.asks_webhook}
+_LISTED: Final = {(listed.group, listed.resource): listed for listed in LISTED.values() if listed.asks_webhook}
 _AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", "scaledobjects"))
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
@@ -198,7 +198,7 @@ def review(
             return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)
         if not change.moves_pods or _stays_paused(change):
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
-        if any(one.covers(key) for one in policy.holding(now)):
+        if any(exception.covers(key) for exception in policy.holding(now)):
             return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
@@ -255,10 +255,10 @@ def _change(kind: str, request: Request, there: Workload | None) -> AppliedWorkl
 
 def _autoscaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
     """What the autoscaler that is written sets as soon as it looks."""
-    one = _autoscaler(request)
-    if there is None or one is None:
+    autoscaler = _autoscaler(request)
+    if there is None or autoscaler is None:
         return None
-    replicas = there.replicas if one.is_paused else brought_within((one,), there.replicas)
+    replicas = there.replicas if autoscaler.is_paused else brought_within((autoscaler,), there.replicas)
     return AppliedWorkload(before=there, after=replace(there, replicas=replicas), has_new_template=False)
 
 
@@ -439,7 +439,7 @@ def _is_restart(snapshot: Snapshot, there: Workload, after: Workload) -> bool:
     if old.labels != new.labels or old.annotations != new.annotations or _placed_by(old.spec) != _placed_by(new.spec):
         return False
     sets = sets_by_owner(compiled(snapshot)).get(there.uid, [])
-    return not any(one.template.makes_the_same_pods(new) for one in sets)
+    return not any(replica_set.template.makes_the_same_pods(new) for replica_set in sets)
 
 
 def _placed_by(spec: PodSpec) -> PodSpec:
@@ -479,7 +479,7 @@ def _said(
     if revision is None:
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
     if is_autoscalers and settled(snapshot, revision.after) != revision.after.replicas:  # the older bounds are no more
-        others = tuple(one for one in snapshot.autoscalers if one.target != key)
+        others = tuple(autoscaler for autoscaler in snapshot.autoscalers if autoscaler.target != key)
         snapshot = replace(snapshot, autoscalers=others)
     if along:
         told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along)
@@ -526,7 +526,7 @@ def _told(
     cluster = compiled(snapshot)
     seen, growth = glanced(cluster, revision, pools, along)
     if growth is not None:
-        failed = "; ".join(one.what for one in failed_scale_ups(cluster, growth.pool, revision.after.key))
+        failed = "; ".join(finding.what for finding in failed_scale_ups(cluster, growth.pool, revision.after.key))
         return _Told(seen.answer, growth.sentence, failed=failed)
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)

@@ -199,7 +199,7 @@ def needed(claims: Mapping[str, Any], access: Access) -> dict[str, Any]:
     """What of a token's claims is asked for here: of groups those that let somebody in or show something."""
     counted = {*access.groups, *(group for group, _ in access.namespaces or ())}
     kept = {key: claims[key] for key in _ASKED if key in claims}
-    return {**kept, access.claim: [one for one in _groups(claims, access.claim) if one in counted]}
+    return {**kept, access.claim: [group for group in _groups(claims, access.claim) if group in counted]}
 
 
 def _is_of(claims: Mapping[str, Any], domains: tuple[str, ...]) -> bool:

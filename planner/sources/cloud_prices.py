@@ -61,7 +61,7 @@ def read_prices(
     SourceError
         When the list can't be read to its end, or a region has fewer than half of the machine types known in it.
     """
-    lists = [one for one in known if one.seller == cloud.seller]
+    lists = [price_list for price_list in known if price_list.seller == cloud.seller]
     rows: list[ListedPrice] = []
     doubts: list[Text] = []
     for region in regions:
@@ -90,7 +90,7 @@ def _checked(
     prices: _Prices, sizes: _Sizes, lists: list[PriceList], region: str, as_of: str, doubts: list[Text]
 ) -> Iterator[ListedPrice]:
     for machine_type, ways in sorted(prices.items()):
-        found = [row for one in lists if (row := one.find(machine_type, region)) is not None]
+        found = [row for price_list in lists if (row := price_list.find(machine_type, region)) is not None]
         old = {way: usd for row in found for way, usd in row.usd_per_hour.items()}
         dates = {way: date for row in found for way, date in row.as_of.items()}
         demand = ways.get("on-demand")
@@ -122,10 +122,10 @@ def _checked(
 def _check_whole(prices: _Prices, lists: list[PriceList], region: str, where: str) -> None:
     known = {
         name
-        for one in lists
-        if region in one.regions
-        for name in one.machine_types
-        if one.find(name, region) is not None
+        for price_list in lists
+        if region in price_list.regions
+        for name in price_list.machine_types
+        if price_list.find(name, region) is not None
     }
     if not prices or len(known & set(prices)) < LEAST_COVERAGE * len(known):
         said = f"only {len(known & set(prices)):,} of {len(known):,} known machine types of {region} were in it"
@@ -253,7 +253,7 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
             sizes[machine_type] = (float(row["vCPU"] or 0), gib, float(gpus))
     except (csv.Error, ValueError, KeyError) as error:
         raise is_cut from error
-    unclear = {str(one).partition(",")[0] for one in doubts}
+    unclear = {str(doubt).partition(",")[0] for doubt in doubts}
     return {name: ways for name, ways in prices.items() if ways and name not in unclear}, sizes, doubts
 
 

@@ -95,6 +95,6 @@ def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
 
     place = names.read_place(spec)
     store = Store(place.url)
-    one = store.at(place, now=time.time())
-    source = f"{one.cluster}@{names.time_text(one.taken_at)}"
-    return replace(store.snapshot(one, limit_bytes=limit_bytes), source=source)
+    stored = store.at(place, now=time.time())
+    source = f"{stored.cluster}@{names.time_text(stored.taken_at)}"
+    return replace(store.snapshot(stored, limit_bytes=limit_bytes), source=source)

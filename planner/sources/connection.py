@@ -77,7 +77,7 @@ def pace_of(host: str) -> Pace:
 
 def requests_last_minute() -> int:
     """What this process asked of API servers in the last 60 s."""
-    return sum(one.last_minute for one in tuple(_paces.values()))
+    return sum(pace.last_minute for pace in tuple(_paces.values()))
 
 
 class Connection:

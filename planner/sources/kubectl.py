@@ -301,10 +301,10 @@ def _checked(snapshot: Snapshot) -> Snapshot:
         presence not in (Presence.ABSENT, Presence.PARTIAL) for presence in snapshot.presence.values()
     ):
         return snapshot
-    refusal = next((one for one in snapshot.problems if one.code == REFUSAL), None)
+    refusal = next((problem for problem in snapshot.problems if problem.code == REFUSAL), None)
     if refusal is not None:
         raise InputError(refusal.what, mend=refusal.mend)
-    if snapshot.problems and all(one.code == _EMPTY for one in snapshot.problems):
+    if snapshot.problems and all(problem.code == _EMPTY for problem in snapshot.problems):
         mend = "kubectl was refused, or its output went elsewhere: run it again, and look at what it says on standard error"
         raise InputError("every file in it is empty", where=snapshot.source, mend=mend)
     worst = sorted(snapshot.problems, key=lambda problem: problem.severity is not Severity.ERROR)

@@ -46,13 +46,13 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
         for version in kind.versions
     )
     for name, kind in wire.READ.items()
-} | {name: one.paths for name, one in LISTED.items()}
+} | {name: listed.paths for name, listed in LISTED.items()}
 """kind → the lists it is read from: the first one that is installed."""
 
 OPTIONAL: Final = frozenset({"Event", "PodMetrics", *LISTED})
 """A server that fails on these has still told where the pods are; what projects brought may be broken by their own webhooks."""
 RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare and kind.group} | {
-    name: one.group for name, one in LISTED.items() if one.is_installed
+    name: listed.group for name, listed in LISTED.items() if listed.is_installed
 }
 """kind → API group, of those that aren't asked for where the server doesn't have it."""
 UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only
@@ -242,7 +242,7 @@ class Api:
             found = msgspec.json.decode(answer.body, type=_Groups) if answer.status == 200 else None
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
-        return frozenset(one.name for one in found.groups) if found is not None and found.groups else None
+        return frozenset(group.name for group in found.groups) if found is not None and found.groups else None
 
     def list_pages(self, kind: str, paths: tuple[str, ...]) -> list[Part]:
         """All pages of the first list in `paths` that is installed; none when no one is.

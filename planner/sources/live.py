@@ -329,8 +329,8 @@ class Reader:
             raise SourceError(f"the server says {response.status}", where=self.context, mend=self._connection.mend)
         now = _number(watches.version_in(body))
         if response.status == 200 and now is not None and known is not None and now < known:
-            for one in self._kinds.values():
-                one.is_outdated = True
+            for kind in self._kinds.values():
+                kind.is_outdated = True
             for stream in tuple(self._streams):
                 _shut(stream)
 
@@ -397,11 +397,11 @@ class Reader:
     def _known_at(self, now: float) -> float:
         """Until when what is known is surely all there was, of this machine's clock."""
         counted = [one for kind, one in self._kinds.items() if self._counts(kind)]
-        needed = (one for one in counted if one.failing)
-        polled = (one.listed_at for one in counted if one.not_watched)
+        needed = (kind for kind in counted if kind.failing)
+        polled = (kind.listed_at for kind in counted if kind.not_watched)
         is_late = now - self._pulse_at > _LATE_PULSES * self._timing.pulse  # a server that is frozen is asked for long
         pulse = [self._pulse_at] if self._pulse_failing or is_late else []
-        return min([now, *pulse, *(one.failing_since for one in needed), *polled])
+        return min([now, *pulse, *(kind.failing_since for kind in needed), *polled])
 
     def _counts(self, kind: str) -> bool:
         """Whether what is known is as old as what is known of this kind: of one that another project brought once it was read."""

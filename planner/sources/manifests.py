@@ -73,7 +73,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         raise refused[0]
     if not any(text.strip() for text in texts):
         raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
-    unread = tuple(f"{one.where}: {one.what}" for one in refused)
+    unread = tuple(f"{input_error.where}: {input_error.what}" for input_error in refused)
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
 
 

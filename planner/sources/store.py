@@ -90,7 +90,7 @@ class StoredSnapshot(Record):
 
 def latest_of(every: Sequence[StoredSnapshot], now: float) -> StoredSnapshot:
     """The newest of some that is no slip of the future; where all are of the future, the newest."""
-    return ([one for one in every if one.taken_at <= now + AHEAD_SECONDS] or list(every))[-1]
+    return ([stored for stored in every if stored.taken_at <= now + AHEAD_SECONDS] or list(every))[-1]
 
 
 class Tidied(Record):
@@ -190,7 +190,7 @@ class Store:
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def clusters(self) -> tuple[str, ...]:
         """The names of its clusters, sorted."""
-        return tuple(sorted({one.cluster for one in self._partitions()}))
+        return tuple(sorted({partition.cluster for partition in self._partitions()}))
 
     def readings(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
@@ -198,17 +198,17 @@ class Store:
         """What is read for these clusters (all), of the days from `since` to `until`."""
         first, last = (None if moment is None else names.day_of(moment) for moment in (since, until))
         wanted = {
-            one: paths
-            for one, paths in self._partitions().items()
-            if (not clusters or one.cluster in clusters)
-            and (first is None or one.day >= first)
-            and (last is None or one.day <= last)
+            partition: paths
+            for partition, paths in self._partitions().items()
+            if (not clusters or partition.cluster in clusters)
+            and (first is None or partition.day >= first)
+            and (last is None or partition.day <= last)
         }
         found = self._decoded([path for paths in wanted.values() for path in paths])
         return tuple(
             reading
-            for one, paths in sorted(wanted.items())
-            for reading in manifest.readings(one, [found[path] for path in paths if path in found])
+            for partition, paths in sorted(wanted.items())
+            for reading in manifest.readings(partition, [found[path] for path in paths if path in found])
         )
 
     def snapshots(
@@ -216,18 +216,18 @@ class Store:
     ) -> tuple[StoredSnapshot, ...]:
         """The whole snapshots there are, by cluster and time."""
         found = {
-            (one.partition.cluster, name): path
-            for one in self.readings(clusters, since, until)
-            for name, path in one.entry.snapshots.items()
+            (reading.partition.cluster, name): path
+            for reading in self.readings(clusters, since, until)
+            for name, path in reading.entry.snapshots.items()
         }
         every = (
             StoredSnapshot(cluster=cluster, snapshot=name, taken_at=names.moment_of(name), path=path)
             for (cluster, name), path in sorted(found.items())
         )
         return tuple(
-            one
-            for one in every
-            if (since is None or one.taken_at >= since) and (until is None or one.taken_at <= until)
+            stored
+            for stored in every
+            if (since is None or stored.taken_at >= since) and (until is None or stored.taken_at <= until)
         )
 
     def at(self, place: Place, *, now: float) -> StoredSnapshot:
@@ -244,7 +244,7 @@ class Store:
         if not every:
             known = ", ".join(map(names.encoded, self.clusters()[:10])) or "none"
             raise NotKnownError(f"there is no cluster {cluster!r}", where=self.url, mend=f"It has: {known}")
-        found = [one for one in every if one.taken_at <= until]
+        found = [stored for stored in every if stored.taken_at <= until]
         if place.time == names.LATEST:
             return latest_of(every, now)
         if not found:
@@ -327,14 +327,14 @@ class Store:
         """The rows of the table ``trends``; made here of what releases wrote that didn't know it."""
         every = _schema(NAMED[TRENDS], with_partition=True)
         schema = pa.schema([field for field in every if field.name not in ("part", "snapshot", "day")])
-        old = [one for one in readings if TRENDS not in one.entry.files]
-        known = [self._whole(one, columns=schema.names) for one in self.datasets(TRENDS, readings)]
+        old = [reading for reading in readings if TRENDS not in reading.entry.files]
+        known = [self._whole(dataset, columns=schema.names) for dataset in self.datasets(TRENDS, readings)]
         if not old:
             return pa.concat_tables(known)
         wanted = ds.field("metric").isin(list(history.METRICS))
         columns = [*store_trends.FACT_COLUMNS, *(one.name for one in PARTITIONED_BY)]
-        facts = [self._whole(one, columns=columns, filter=wanted) for one in self.datasets("facts", old)]
-        pools = [self._whole(one) for one in self.datasets("pools", old)]
+        facts = [self._whole(dataset, columns=columns, filter=wanted) for dataset in self.datasets("facts", old)]
+        pools = [self._whole(dataset) for dataset in self.datasets("pools", old)]
         made = store_trends.trends({"facts": pa.concat_tables(facts), "pools": pa.concat_tables(pools)}, schema)
         return pa.concat_tables([*known, made])
 
@@ -354,7 +354,7 @@ class Store:
             size += batch.nbytes
             if size > most:
                 files = self._files.get_file_info(some.files)
-                most = _FREE_BYTES + LARGEST_RATIO * sum(one.size or 0 for one in files)
+                most = _FREE_BYTES + LARGEST_RATIO * sum(file.size or 0 for file in files)
             if size > most:
                 what = f"its files unpack to more than {in_units(size)} of rows, which no history does"
                 raise SourceError(what, where=self.url, mend="Ask who wrote them; or ask for fewer days or clusters")
@@ -369,8 +369,8 @@ class Store:
             When there is no snapshot of these clusters and days.
         """
         looks: dict[str, list[float]] = {}
-        for one in self.snapshots(clusters, since, until):
-            looks.setdefault(one.cluster, []).append(one.taken_at)
+        for snapshot in self.snapshots(clusters, since, until):
+            looks.setdefault(snapshot.cluster, []).append(snapshot.taken_at)
         if not looks:
             raise self._nothing()
         seen = self.query(_SQL["nodes seen"], clusters, since, until)
@@ -389,7 +389,7 @@ class Store:
         until = min(until, newest.taken_at)
         looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
-        return RunsSeen(looks=tuple(one["look"] for one in looks), runs=tuple(RunSeen(**one) for one in runs))
+        return RunsSeen(looks=tuple(look["look"] for look in looks), runs=tuple(RunSeen(**run) for run in runs))
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object], seconds: float
@@ -443,17 +443,17 @@ class Store:
 
         def read(some: Sequence[Reading]) -> ds.Dataset:
             return ds.FileSystemDataset.from_paths(
-                [self._path(one.entry.files[table]) for one in some],
+                [self._path(reading.entry.files[table]) for reading in some],
                 schema=schema,
                 format=form,
                 filesystem=self._files,
-                partitions=[_of(one.partition) for one in some],
+                partitions=[_of(reading.partition) for reading in some],
             )
 
-        there = [one for one in readings if table in one.entry.files]
-        in_part = ((read([one]), one.without) for one in there if one.without)
+        there = [reading for reading in readings if table in reading.entry.files]
+        in_part = ((read([reading]), reading.without) for reading in there if reading.without)
         return [
-            read([one for one in there if not one.without]),
+            read([reading for reading in there if not reading.without]),
             *(ds.InMemoryDataset(one.to_table(filter=~ds.field("part").isin(list(gone)))) for one, gone in in_part),
         ]
 
@@ -503,14 +503,14 @@ class Store:
             return 0
         tables = {}
         for name, table in NAMED.items():
-            if any(name in one.entry.files for one in found):
+            if any(name in reading.entry.files for reading in found):
                 schema = _schema(table, with_partition=False)
                 if name == TRENDS:
                     continue  # made anew of what is joined
-                some = [one.to_table(columns=schema.names) for one in self.datasets(name, found)]
+                some = [dataset.to_table(columns=schema.names) for dataset in self.datasets(name, found)]
                 tables[name] = pa.concat_tables(some).sort_by([("taken_at", "ascending"), ("part", "ascending")])
-        parts = tuple(sorted({part for one in found for part in one.entry.parts}))
-        snapshots = {name: path for one in found for name, path in one.entry.snapshots.items()}
+        parts = tuple(sorted({part for reading in found for part in reading.entry.parts}))
+        snapshots = {name: path for reading in found for name, path in reading.entry.snapshots.items()}
         self._write_tables(partition, parts, tables, {}, snapshots)
         return len(found)
 
@@ -733,7 +733,7 @@ def _shown(url: str) -> str:
 
 
 def _put_local(path: Path, data: bytes) -> None:
-    folders = {path.parent, *(one.parent for one in path.parents if not one.exists())}  # of new folders too
+    folders = {path.parent, *(parent.parent for parent in path.parents if not parent.exists())}  # of new folders too
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{_unique()}.part")
     try:
@@ -772,7 +772,7 @@ def _unpacked(packed: bytes, where: str, limit_bytes: int) -> bytes:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _schema(table: Table, *, with_partition: bool) -> pa.Schema:
     columns = (*table.all_columns, *(PARTITIONED_BY if with_partition else ()))
-    return pa.schema([(one.name, _TYPES[one.kind]) for one in columns], metadata={"format": FORMAT})
+    return pa.schema([(column.name, _TYPES[column.kind]) for column in columns], metadata={"format": FORMAT})
 
 
 def _as_dictionary(column: pa.Field) -> pa.Field:
@@ -832,13 +832,13 @@ def _of(partition: Partition) -> ds.Expression:
 def _arrow(table: Table, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """Rows as a table; a row that lacks a column has null there."""
     schema, columns = _schema(table, with_partition=False), []
-    for one in table.all_columns:
-        cells = [row.get(one.name) for row in rows]
-        if one.kind in (ColumnType.LABELS, ColumnType.AMOUNTS):
+    for column in table.all_columns:
+        cells = [row.get(column.name) for row in rows]
+        if column.kind in (ColumnType.LABELS, ColumnType.AMOUNTS):
             cells = [None if cell is None else list(cell.items()) for cell in cells]
-        elif one.kind is ColumnType.MOMENT:
+        elif column.kind is ColumnType.MOMENT:
             cells = [None if cell is None else round(cell * 1e6) for cell in cells]
-        columns.append(pa.array(cells, type=schema.field(one.name).type))
+        columns.append(pa.array(cells, type=schema.field(column.name).type))
     return pa.Table.from_arrays(columns, schema=schema)
 
 

@@ -208,7 +208,7 @@ def _check_budget(case: Case, say: Say) -> CheckResult:
         return say("not_needed")
     if not guarded.budgets:
         return say("missing", yaml=_budget_yaml(case, workload.name), is_whole_object=True)
-    budgets = ", ".join(f"{one.name}: {limit_text(one)}" for one in guarded.budgets)
+    budgets = ", ".join(f"{budget.name}: {limit_text(budget)}" for budget in guarded.budgets)
     if not guarded.reason:
         return say("of_scale" if guarded.allowed is None else "allows", budgets=budgets)
     if len(guarded.budgets) > 1:
@@ -332,8 +332,8 @@ def _check_storage(case: Case, say: Say) -> CheckResult:
     found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
     if found.kept:
         return say("kept", names=", ".join(found.kept))
-    store = next((name for one in case.containers if (name := _data_store(one.image))), "")
-    if store and not templates and not any(one.kind == "persistentVolumeClaim" for one in volumes):
+    store = next((name for container in case.containers if (name := _data_store(container.image))), "")
+    if store and not templates and not any(volume.kind == "persistentVolumeClaim" for volume in volumes):
         return say("cache" if store in CACHES else "store", store=store)
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
     claims += [template.name for template in templates]
@@ -492,7 +492,7 @@ def _check_users(case: Case, say: Say) -> CheckResult:
 
 def _check_priority(case: Case, say: Say) -> CheckResult:
     spec = case.workload.template.spec
-    classes = {one.name: one for one in case.snapshot.priority_classes}
+    classes = {priority_class.name: priority_class for priority_class in case.snapshot.priority_classes}
     value = priority(spec, classes)
     name = f"{spec.priority_class_name} ({value:,})" if spec.priority_class_name else f"{value:,}"
     if value >= SYSTEM_CRITICAL_PRIORITY:

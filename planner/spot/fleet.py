@@ -228,24 +228,24 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
             mend="Give prices of your own as a CSV",
         )
     fitness = {
-        one.key: check_workload(
-            snapshot, one, job_minutes=asked.get("job_minutes"), pods=pods.get(one.key, ()), with_cures=False
+        workload.key: check_workload(
+            snapshot, workload, job_minutes=asked.get("job_minutes"), pods=pods.get(workload.key, ()), with_cures=False
         )
-        for one in workloads(snapshot)
+        for workload in workloads(snapshot)
     }
     prices = _Prices(book)
-    demand = [one for one in cost.nodes if bought(one) is Bought.ON_DEMAND]
+    demand = [node for node in cost.nodes if bought(node) is Bought.ON_DEMAND]
     kinds = tuple(_kinds(snapshot, prices, demand))
     if demand and not kinds:
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
-            f"({', '.join(sorted({one.node.price.machine_type for one in demand}))})",
+            f"({', '.join(sorted({node_cost.node.price.machine_type for node_cost in demand}))})",
             mend='Read it with "headroom costs --price-list refresh", or give prices of your own as a CSV',
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
-    borne = _borne(snapshot, cost, {one.node.node for one in demand}, kind_of)
+    borne = _borne(snapshot, cost, {node_cost.node.node for node_cost in demand}, kind_of)
     here = [{key: on_kind[key][number] for key in going} for number in range(len(kinds))]
     done = parts.each(range(len(kinds)), lambda number: _left(snapshot, kinds[number], here[number], asked, fitness))
     repacked = [one for one, _ in done]
@@ -275,21 +275,21 @@ def _shared(moves: list[_Exact], borne: Mapping[str, float]) -> list[_Exact]:
 
     None saves more than it bears: what is over goes to the others, and what nobody can have is left out.
     """
-    chosen = [one for one in moves if one.move.is_worth_it]
-    names = list(dict.fromkeys(one.move.workload for one in chosen))
+    chosen = [move for move in moves if move.move.is_worth_it]
+    names = list(dict.fromkeys(exact.move.workload for exact in chosen))
     bears = {name: borne.get(name, 0.0) for name in names}
     whole = sum(bears.values())
-    freed, spot = sum(one.move.freed_usd for one in chosen), sum(one.move.spot_usd for one in chosen)
+    freed, spot = sum(exact.move.freed_usd for exact in chosen), sum(exact.move.spot_usd for exact in chosen)
     if not whole:
         return moves
     saved = min(freed - spot, whole)  # by the same part of each: a part of what it bears is never more than it
-    nodes, new = (sum(getattr(one.move, name) for one in chosen) for name in ("freed_nodes", "spot_nodes"))
+    nodes, new = (sum(getattr(exact.move, name) for exact in chosen) for name in ("freed_nodes", "spot_nodes"))
     found = []
-    for one in moves:
-        part = bears.get(one.move.workload, 0.0) / whole
-        if one.move.is_worth_it:
-            one = one.with_part(part * (spot + saved), part * spot, part * nodes, part * new)
-        found.append(one)
+    for exact in moves:
+        part = bears.get(exact.move.workload, 0.0) / whole
+        if exact.move.is_worth_it:
+            exact = exact.with_part(part * (spot + saved), part * spot, part * nodes, part * new)
+        found.append(exact)
     return found
 
 
@@ -298,23 +298,23 @@ def _kinds(snapshot: Snapshot, prices: _Prices, demand: Sequence[NodeCost]) -> I
     found: dict[str, tuple[object, NodeCost, Price]] = {}
     taken_at = snapshot.taken_at
     known = {node.name: node for node in snapshot.nodes}
-    for one in demand:
-        node = known[one.node.node]
-        spot = prices.of(node, one.node.price, Provisioning.SPOT)
+    for cost in demand:
+        node = known[cost.node.node]
+        spot = prices.of(node, cost.node.price, Provisioning.SPOT)
         if spot.usd_per_hour is None:
             continue
-        kind = (node_pool(node), machine_type(node), one.cost.total, spot.usd_per_hour, physical_gpus(node))
-        found[node.name] = (kind, one, spot)
+        kind = (node_pool(node), machine_type(node), cost.cost.total, spot.usd_per_hour, physical_gpus(node))
+        found[node.name] = (kind, cost, spot)
     for nodes in nodes_alike(snapshot.nodes, {name: kind for name, (kind, _, _) in found.items()}):
         template = snapshot.nodes[nodes[0]]
-        _, one, spot = found[template.name]
+        _, cost, spot = found[template.name]
         yield _Kind(
             name=node_pool(template) or NO_POOL,
             nodes=tuple(nodes),
             template=template,
-            month_usd=one.cost.total,
+            month_usd=cost.cost.total,
             spot_month_usd=(spot.usd_per_hour or 0.0) * HOURS_PER_MONTH,
-            demand=one.node.price,
+            demand=cost.node.price,
             spot_moves=_ends(spot_moves(prices.book.changes, move_days(spot.as_of, taken_at))),
         )
 
@@ -441,8 +441,8 @@ def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float
         **{"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0), **dict(given)},
     )
     usd, preemptible_usd = (
-        max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(one, one.hazard_per_hour))
-        for one in (case, replace(case, capacity=Capacity.PREEMPTIBLE))
+        max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(assumptions, assumptions.hazard_per_hour))
+        for assumptions in (case, replace(case, capacity=Capacity.PREEMPTIBLE))
     )
     return usd, preemptible_usd, _down_hours(case)
 
@@ -476,7 +476,7 @@ def _move(
     is_worth_it: bool,
 ) -> _Exact:
     """A workload of a batch has the batch's nodes by its share of the nodes that the batch's pods fill."""
-    filled = {one: here[one] / risks[one].pods_to_a_node for one in step.workloads}
+    filled = {workload: here[workload] / risks[workload].pods_to_a_node for workload in step.workloads}
     share = filled[key] / sum(filled.values())
     freed, spot = share * len(step.freed) * kind.month_usd, share * len(step.opened) * kind.spot_month_usd
     risk = here[key] * risks[key].usd
@@ -505,13 +505,13 @@ def _cents(usd_a_month: float | None) -> float | None:
 
 def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
     """The moves of all pools, most saved per pod-hour at risk first; within a pool in its own order."""
-    waiting = [[one for one in moves if one.move.is_worth_it] for moves in pools]
+    waiting = [[move for move in moves if move.move.is_worth_it] for moves in pools]
     ordered: list[_Exact] = []
     while any(waiting):
         first = max(filter(None, waiting), key=lambda moves: moves[0].saved_at_risk)
         ordered.append(first.pop(0))
     ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
-    return tuple(replace(one, move=replace(one.move, place=place)) for place, one in enumerate(ordered, start=1))
+    return tuple(replace(exact, move=replace(exact.move, place=place)) for place, exact in enumerate(ordered, start=1))
 
 
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -527,26 +527,26 @@ def _summed(
     fitness: Mapping[str, Suitability],
     borne: Mapping[tuple[str, int | None], float],
 ) -> FleetSavings:
-    packed = tuple(node for one in done for node in one.tightened)
-    freed = packed + tuple(node for one in done for step in one.steps for node in step.freed)
+    packed = tuple(node for repacked in done for node in repacked.tightened)
+    freed = packed + tuple(node for repacked in done for step in repacked.steps for node in step.freed)
     was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, NAMESPACE))
     now = allocated_cents(*_after(snapshot, prices, cost, kinds, done, set(freed)))
     on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
-    month = {one.node.node: one.cost.total for one in demand}
+    month = {node_cost.node.node: node_cost.cost.total for node_cost in demand}
     gone, packing = on_demand - kept, round(100 * sum(month[node] for node in packed))
-    chosen = [one for one in moves if one.move.is_worth_it]
-    idle = round((gone - packing - spot) / 100 - sum(one.move.saved_usd for one in chosen), 2)
+    chosen = [move for move in moves if move.move.is_worth_it]
+    idle = round((gone - packing - spot) / 100 - sum(exact.move.saved_usd for exact in chosen), 2)
     found_moves = tuple(_in_cents(moves, (gone - packing) / 100 - idle, spot / 100, len(freed) - len(packed), done))
-    interruptions = round(sum(round(one.risk_usd, 2) for one in chosen), 2)
+    interruptions = round(sum(round(exact.risk_usd, 2) for exact in chosen), 2)
     saved = (gone - packing - spot) / 100
     moved, p5, p95 = (
-        round(sum(round(one.kind.moved_usd(one.move.spot_usd)[i], 2) for one in chosen), 2) for i in range(3)
+        round(sum(round(exact.kind.moved_usd(exact.move.spot_usd)[i], 2) for exact in chosen), 2) for i in range(3)
     )
     sums: dict[str, float] = defaultdict(float)
     for (name, _), usd_a_month in borne.items():
         sums[name] = round(sums[name] + usd_a_month, 2)
-    unused = round(sum(one.usd_per_month or 0.0 for one in cost.unused_commitments), 2)
+    unused = round(sum(commitment.usd_per_month or 0.0 for commitment in cost.unused_commitments), 2)
     found = FleetSavings(
         sentence=Text(),
         bill_usd=sum(map(sum, was.values())) / 100 + unused,
@@ -567,14 +567,14 @@ def _summed(
         no_spot_price_nodes=len(demand) - sum(len(kind.nodes) for kind in kinds),
         freed_nodes=freed,
         packing_nodes=packed,
-        spot_nodes=sum(len(one.new_nodes) for one in done),
+        spot_nodes=sum(len(repacked.new_nodes) for repacked in done),
         moves=found_moves,
         bearers=tuple(_bearers(_by_way(was), _by_way(now))),
         kept_off=kept_off,
         ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions + moved),
         borne=FrozenMap(sums),
         workloads=tuple(fitness),
-        fitness=tuple(one.fitness for one in fitness.values()),
+        fitness=tuple(suitability.fitness for suitability in fitness.values()),
         as_of=cost.as_of,
         is_of_log=all((of := seller_of(kind.template)) is not None and of.has_price_log for kind in kinds),
     )
@@ -589,18 +589,18 @@ def _in_cents(
     moves: Sequence[_Exact], freed_usd: float, spot_usd: float, gone: int, done: Sequence[Repacked]
 ) -> Iterator[Move]:
     """The moves in whole cents (and hundredths of nodes); of those that are part of the whole they add up to it."""
-    chosen = [one.move for one in moves if one.move.is_worth_it]
+    chosen = [move.move for move in moves if move.move.is_worth_it]
     totals = {"freed_usd": freed_usd, "spot_usd": spot_usd, "freed_nodes": float(gone)}
-    totals["spot_nodes"] = float(sum(len(one.new_nodes) for one in done))
+    totals["spot_nodes"] = float(sum(len(repacked.new_nodes) for repacked in done))
     parts = {name: iter(shared_out([getattr(m, name) for m in chosen], total)) for name, total in totals.items()}
-    for one in moves:
+    for move in moves:
         gone_usd, come_usd, nodes, new = (
-            next(parts[name]) / 100 if one.move.is_worth_it else round(getattr(one.move, name), 2) for name in parts
+            next(parts[name]) / 100 if move.move.is_worth_it else round(getattr(move.move, name), 2) for name in parts
         )
-        saved, risk = round(gone_usd - come_usd, 2), round(one.risk_usd, 2)
-        mean, p5, p95 = (round(moved, 2) for moved in one.kind.moved_usd(one.move.spot_usd))
+        saved, risk = round(gone_usd - come_usd, 2), round(move.risk_usd, 2)
+        mean, p5, p95 = (round(moved, 2) for moved in move.kind.moved_usd(move.move.spot_usd))
         yield replace(
-            one.move,
+            move.move,
             freed_usd=gone_usd,
             spot_usd=come_usd,
             freed_nodes=nodes,
@@ -642,23 +642,23 @@ def _ways(
         return price.usd_per_month if price.is_sold else None
 
     def node_for_node(name: str, bought_as: Provisioning | int, risk: str, asks: str) -> Way:
-        amounts = [each(one, bought_as) for one in demand]
-        lacking = [one for one, amount in zip(demand, amounts, strict=True) if amount is None]
+        amounts = [each(cost, bought_as) for cost in demand]
+        lacking = [cost for cost, amount in zip(demand, amounts, strict=True) if amount is None]
         if len(lacking) == len(demand):
             return way(name, None, f"no price of {len(lacking):,} of {count(len(amounts), 'node')}", asks)
         if lacking:
-            machines = ", ".join(sorted({one.node.price.machine_type for one in lacking}))
-            stay = sum(one.cost.total for one in lacking)
+            machines = ", ".join(sorted({cost.node.price.machine_type for cost in lacking}))
+            stay = sum(cost.cost.total for cost in lacking)
             said = f"{risk}. No price of {len(lacking):,} of {count(len(amounts), 'node')} ({machines}): they stay on demand ({usd(stay)})"
             return way(name, sum(amount or 0.0 for amount in amounts) + stay, said, asks, binds=risk == PAID)
         return way(name, sum(amount or 0.0 for amount in amounts), risk, asks, binds=risk == PAID)
 
     effective, listed = (
-        sum(costs) for costs in zip(*((one.cost.total, one.list_usd_per_month) for one in demand), strict=True)
+        sum(costs) for costs in zip(*((cost.cost.total, cost.list_usd_per_month) for cost in demand), strict=True)
     )
-    nowhere = set.intersection(*(set(unsold(known[one.node.node])) for one in demand))
-    chosen = [one for one in moves if one.move.is_worth_it]
-    capped = sum(one.preemptible_risk_usd + one.kind.moved_usd(one.move.spot_usd)[0] for one in chosen)
+    nowhere = set.intersection(*(set(unsold(known[cost.node.node])) for cost in demand))
+    chosen = [move for move in moves if move.move.is_worth_it]
+    capped = sum(exact.preemptible_risk_usd + exact.kind.moved_usd(exact.move.spot_usd)[0] for exact in chosen)
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
         *([way(SUSTAINED, effective, "none beyond host maintenance", "nothing")] if round(listed - effective, 2) else ()),
@@ -671,7 +671,7 @@ def _ways(
         *([node_for_node("flex-start", Provisioning.FLEX_START, _QUEUES,
             "that work may wait for capacity, and start anew after 7 days")] if Provisioning.FLEX_START not in nowhere else ()),
     ]  # fmt: skip
-    priced = {one.node.node: one for one in demand}
+    priced = {cost.node.node: cost for cost in demand}
     mixed = [_cheapest(snapshot, kind, one, priced, moves, each) for kind, one in zip(kinds, done, strict=True)]
     rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in kinds)
     if mixed:
@@ -703,7 +703,7 @@ def _cheapest(
             ways.append((left * price, name, 0.0))
     if done.steps:
         gone = sum(len(step.freed) for step in done.steps)
-        lost = sum(one.risk_usd for one in moves if one.kind.nodes == kind.nodes and one.move.is_worth_it)
+        lost = sum(move.risk_usd for move in moves if move.kind.nodes == kind.nodes and move.move.is_worth_it)
         lost += kind.moved_usd(len(done.new_nodes) * kind.spot_month_usd)[0]
         spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
         ways.append((spot, "spot", lost))
@@ -721,15 +721,15 @@ def _after(
 ) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[Held]]]:
     """What nodes cost, the nodes, and what is held of each, with everything moved; new nodes are like those that they replace,
     bought on spot. What is held is added up anew where a pod comes or goes."""
-    placed = {id(snapshot.pods[number]): node for one in done for number, node in one.placed.items()}
+    placed = {id(snapshot.pods[number]): node for repacked in done for number, node in repacked.placed.items()}
     nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
-    costs = [one for one in cost.nodes if one.node.node not in freed]
-    for kind, one in zip(kinds, done, strict=True):
-        if one.new_nodes:
+    costs = [node for node in cost.nodes if node.node.node not in freed]
+    for kind, repacked in zip(kinds, done, strict=True):
+        if repacked.new_nodes:
             labels = FrozenMap({**kind.template.labels, AS_SPOT[0]: AS_SPOT[1]})
             (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
-            costs += [replace(like, node=replace(like.node, node=name)) for name in one.new_nodes]
-            nodes |= dict.fromkeys(one.new_nodes, kind.template)
+            costs += [replace(like, node=replace(like.node, node=name)) for name in repacked.new_nodes]
+            nodes |= dict.fromkeys(repacked.new_nodes, kind.template)
     before = held_by_node(snapshot, NAMESPACE)
     others = {*placed.values(), *(snapshot.pods[number].node_name for one in done for number in one.placed)} | freed
     moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot) if before is None or node in others)

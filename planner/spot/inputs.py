@@ -142,7 +142,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
     work, why = guess_work(workload)
     is_gang, why_gang = guess_gang(workload)
     names = {pod.node_name for pod in pods}
-    window = window_of([one for one in snapshot.nodes if one.name in names] or snapshot.nodes)
+    window = window_of([node for node in snapshot.nodes if node.name in names] or snapshot.nodes)
     start = learn_start(pods)
     told: Told = {"window_seconds": (float(window.seconds), f"{window.what}: {window.source}")}
     if start is not None:
@@ -206,9 +206,9 @@ def _runs(snapshot: Snapshot) -> tuple[dict[str, list[Pod]], dict[Owner, list[Wo
     for pod in snapshot.pods:
         if pod.owner is not None:
             pods[pod.owner.key(pod.namespace)].append(pod)
-    for one in snapshot.workloads:
-        if one.traits.is_batch and one.owner is not None:
-            jobs[one.owner].append(one)
+    for workload in snapshot.workloads:
+        if workload.traits.is_batch and workload.owner is not None:
+            jobs[workload.owner].append(workload)
     return pods, jobs
 
 
@@ -218,7 +218,7 @@ def job_hours(snapshot: Snapshot, workload: Workload) -> Told:
     A Job isn't there all month: without a run that was seen its hours stay unknown.
     """
     pods_of_owner, jobs = _runs(snapshot)
-    kin = {workload.key: workload} | {one.key: one for one in (jobs.get(workload.owner, ()) if workload.owner else ())}
+    kin = {workload.key: workload} | {job.key: job for job in (jobs.get(workload.owner, ()) if workload.owner else ())}
     seen = [pod for key in kin for pod in pods_of_owner.get(key, ())]
     ended = [
         max(ends) - pod.started_at
@@ -270,15 +270,15 @@ def assume(derived: Derived, asked: Mapping[str, Any]) -> Assumptions:
     needed += ["hours_per_month"] if "hours_per_month" in derived.values else []
     missing = [name for name in needed if chosen.get(name) is None]
     if missing:
-        words = " and ".join(one.label.lower() for one in SETTINGS if one.name in missing)
+        words = " and ".join(setting.label.lower() for setting in SETTINGS if setting.name in missing)
         raise NotKnownError(
             derived.problem or derived.sources.get(missing[0]) or f"the {words} is not known",
             where=derived.workload,
             mend=f"Give the {words} yourself",
         )
-    for one in SETTINGS:
-        if one.whole and chosen.get(one.name) is not None:
-            chosen[one.name] = int(chosen[one.name])
+    for setting in SETTINGS:
+        if setting.whole and chosen.get(setting.name) is not None:
+            chosen[setting.name] = int(chosen[setting.name])
     if "nodes" in given and "needed_nodes" not in given:
         chosen["needed_nodes"] = max(0, chosen["nodes"] - 1)
     found = Assumptions(**chosen)
@@ -318,13 +318,13 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
         follows |= dict.fromkeys(RATES, "not used: the observed lives stand for it")
     rows = [
         AssumptionRow(
-            name=one.name,
-            label=one.label,
-            value=round(shown[one.name], 4) if one.name in shown else getattr(assumptions, one.name),
-            unit=one.unit,
-            source=source(one.name, follows.get(one.name, one.source)),
+            name=setting.name,
+            label=setting.label,
+            value=round(shown[setting.name], 4) if setting.name in shown else getattr(assumptions, setting.name),
+            unit=setting.unit,
+            source=source(setting.name, follows.get(setting.name, setting.source)),
         )
-        for one in SETTINGS
+        for setting in SETTINGS
     ]
     low, high = (signed(move) for move in _ends(assumptions.price_moves))
     moved = "P5 and P95 of the last year in the log of price changes, over the price's age and a month"
@@ -338,8 +338,8 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
     }
     spoken: list[tuple[str, str, Any, Any, str]] = []
     for name, (usual, why) in otherwise.items():
-        one = setting_of(SpotSettings, name)
-        spoken.append((name, one.label, getattr(assumptions, name), usual, why or one.source))
+        setting = setting_of(SpotSettings, name)
+        spoken.append((name, setting.label, getattr(assumptions, name), usual, why or setting.source))
     spoken += [
         ("lives", "Observed lives", len(assumptions.lives), 0, "none: the interruption rate is used"),
         ("gaps", "Observed gaps", len(assumptions.gaps), 0, "none: the mean gap is used"),
@@ -438,17 +438,17 @@ def _of_nodes(snapshot: Snapshot, workload: Workload, kinds: list[_NodeKind]) ->
 def _of_commitments(snapshot: Snapshot, book: PriceBook, main: _NodeKind, nodes: float) -> Told:
     """Of the account's commitments those that would cover no node if these nodes went: they are paid all the same."""
     kind = (machine_type(main.template), region(main.template))
-    owned = [one for one in book.commitments if (one.machine_type, one.region_id) == kind]
+    owned = [commitment for commitment in book.commitments if (commitment.machine_type, commitment.region_id) == kind]
     if not owned or not nodes or _is_elsehow(main.template):
         return {}
-    there = sum((machine_type(one), region(one)) == kind and not _is_elsehow(one) for one in snapshot.nodes)
-    have = sum(one.nodes for one in owned)
+    there = sum((machine_type(node), region(node)) == kind and not _is_elsehow(node) for node in snapshot.nodes)
+    have = sum(commitment.nodes for commitment in owned)
     idle = int(min(have, there) - min(have, max(0, there - min(nodes, main.nodes))))
-    prices = [price_committed(book, main.template, one).usd_per_hour for one in owned]
+    prices = [price_committed(book, main.template, commitment).usd_per_hour for commitment in owned]
     said = f"{have} of {kind[0]} in {kind[1]} are owned, {there} run: so many would cover none if these went"
     if not idle or None in prices:
         return {"committed_nodes": (None, said)}
-    each, ids = _mean([one.nodes for one in owned], prices), ", ".join(one.commitment_id for one in owned)
+    each, ids = _mean([commitment.nodes for commitment in owned], prices), ", ".join(one.commitment_id for one in owned)
     return {"committed_nodes": (idle, said), "committed_usd_per_hour": (round(each, 6), ids)}
 
 
@@ -484,10 +484,10 @@ def _of_prices(book: PriceBook, kinds: list[_NodeKind]) -> tuple[Told, str, str,
         each, source = _mean(weights, [price.usd_per_hour for price in prices]), _price_source(prices, weights, bought)
         told[name] = round(each, 6), source
         as_of = min([one for one in (as_of, *(price.as_of for price in prices)) if one], default="")
-        spot_as_of = min((one.as_of for one in prices), default="") if bought is Provisioning.SPOT else spot_as_of
+        spot_as_of = min((price.as_of for price in prices), default="") if bought is Provisioning.SPOT else spot_as_of
         if bought is Provisioning.ON_DEMAND:  # one that stands in is there for less than a month
             told["stand_in_usd_per_hour"] = told[name]
-            all_month = _mean(weights, [one.sustained_use_usd_per_hour for one in prices])
+            all_month = _mean(weights, [price.sustained_use_usd_per_hour for price in prices])
             if all_month < each:
                 less = f"{each:.6g} less {1 - all_month / each:.0%} for sustained use all month"
                 told[name] = round(all_month, 6), f"{source}; {less}"

@@ -130,7 +130,7 @@ class FittedLives(Record):
     @property
     def usable(self) -> dict[str, Any]:
         """What an estimate can draw from: () where nothing ended."""
-        lives, gaps = ((some if any(one.ended for one in some) else ()) for some in (self.lives, self.gaps))
+        lives, gaps = ((some if any(life.ended for life in some) else ()) for some in (self.lives, self.gaps))
         return {"lives": lives, "gaps": gaps}
 
     @property
@@ -183,16 +183,16 @@ def in_common(spells: Sequence[Spell]) -> tuple[frozenset[int], float]:
     """Losses of all nodes that a pool had in a zone, in the same minutes: which spells (by place), and how many such a month
     and zone. Where the moment of a loss isn't known well, nothing coincides."""
     places: dict[tuple[str, str, str], list[int]] = defaultdict(list)
-    for number, one in enumerate(spells):
-        places[one.place].append(number)
+    for number, spell in enumerate(spells):
+        places[spell.place].append(number)
     common: set[int] = set()
     events, hours = 0, 0.0
     for numbers in places.values():
         own = [spells[number] for number in numbers]
-        hours += (max(one.ended_at for one in own) - min(one.watched_at for one in own)) / _HOUR
-        begun, over = np.sort([one.watched_at for one in own]), np.sort([one.ended_at for one in own])
+        hours += (max(spell.ended_at for spell in own) - min(spell.watched_at for spell in own)) / _HOUR
+        begun, over = np.sort([spell.watched_at for spell in own]), np.sort([spell.ended_at for spell in own])
         most = int(max(np.searchsorted(begun, begun, side="right") - np.searchsorted(over, begun, side="right")))
-        lost = sorted((one.ended_at, number) for number, one in zip(numbers, own, strict=True) if one.was_lost)
+        lost = sorted((spell.ended_at, number) for number, spell in zip(numbers, own, strict=True) if spell.was_lost)
         first = 0
         while first < len(lost):
             at, number = lost[first]
@@ -232,7 +232,7 @@ def fit(spells: Sequence[Spell], gaps: Sequence[Gap]) -> FittedLives:
     """Lives that end with a whole zone's are at least so long for a node by itself; the zones' losses are told apart. Where most
     losses are such, a zone is one node that is lost."""
     common, a_month = in_common(spells)
-    lost = sum(one.was_lost for one in spells)
+    lost = sum(spell.was_lost for spell in spells)
     together = bool(lost) and len(common) >= _MOST_IN_COMMON * lost
     apart = common if not together else frozenset[int]()
     timed = sorted((one.ended_at, number, life) for number, one in enumerate(spells) if (life := one.life) is not None)
@@ -319,8 +319,8 @@ def _only_told(
             continue
         registered = sorted(told.get(Told.REGISTERED, ()))
         for ended in sorted(set(told.get(Told.GONE, ()))):
-            if any(one.created_at <= ended and ended > one.last_at for one in seen) or any(
-                one.first_at <= ended <= one.last_at for one in seen
+            if any(node_seen.created_at <= ended and ended > node_seen.last_at for node_seen in seen) or any(
+                node_seen.first_at <= ended <= node_seen.last_at for node_seen in seen
             ):
                 continue  # the end of one that was seen
             place = bisect_left(registered, ended)
@@ -342,17 +342,17 @@ def gaps_of_spells(watch: Watch, spells: Sequence[Spell]) -> Iterator[Gap]:
     """Each loss with the pool's next new node, the oldest loss first."""
     last = {cluster: moments[-1] for cluster, moments in watch.looks}
     pools: dict[tuple[str, str], list[tuple[float, int, Spell]]] = defaultdict(list)
-    for one in spells:
-        pool = pools[one.cluster, one.node_pool]
-        if one.created_at is not None:
-            pool.append((one.created_at, 1, one))
-        if one.is_over:  # as early as it may have been: the node that came for it may have come before the middle
-            pool.append((one.ended_at - one.within / 2, 0, one))
+    for spell in spells:
+        pool = pools[spell.cluster, spell.node_pool]
+        if spell.created_at is not None:
+            pool.append((spell.created_at, 1, spell))
+        if spell.is_over:  # as early as it may have been: the node that came for it may have come before the middle
+            pool.append((spell.ended_at - spell.within / 2, 0, spell))
     for (cluster, name), turns in pools.items():
         open_: deque[Spell] = deque()
-        for at, is_new, one in sorted(turns, key=lambda turn: turn[:2]):
-            if not is_new and one.was_lost:
-                open_.append(one)
+        for at, is_new, spell in sorted(turns, key=lambda turn: turn[:2]):
+            if not is_new and spell.was_lost:
+                open_.append(spell)
             elif not is_new:  # nobody wants what is taken down
                 yield from (_gap(cluster, name, lost, at, is_over=False) for lost in open_)
                 open_.clear()
@@ -422,7 +422,7 @@ def _made(
     if usable.lives:
         used += " and gaps" if usable.gaps else "; gaps aren't known from it, the default stays"
     return OwnHistory(
-        **{one.name: getattr(usable, one.name) for one in fields(FittedLives)},
+        **{field.name: getattr(usable, field.name) for field in fields(FittedLives)},
         source=source,
         sentence=Text(f"{source}: {what}; {used}."),
         nodes=nodes,
@@ -497,7 +497,7 @@ def _tested(watch: Watch) -> BackTest:
     known = tuple(spells_of(first))
     fitted = fit(known, tuple(gaps_of_spells(first, known)))
     gaps = fitted.gaps
-    lost = sum(one.was_lost for one in known)
+    lost = sum(spell.was_lost for spell in known)
     if not lost:
         return _not_tested("no spot node was lost in the first half of the time")
     spells = tuple(spells_of(watch))
@@ -506,19 +506,19 @@ def _tested(watch: Watch) -> BackTest:
     width = (end - middle) / windows
     expected = cache(partial(_expected, fitted, width / _HOUR))  # windows have a few numbers of places
     tried = held = hours_held = 0
-    for pool in sorted({(one.cluster, one.node_pool) for one in spells}):
-        own = [one for one in spells if (one.cluster, one.node_pool) == pool]
+    for pool in sorted({(spell.cluster, spell.node_pool) for spell in spells}):
+        own = [spell for spell in spells if (spell.cluster, spell.node_pool) == pool]
         missing = [gap for gap in all_gaps if (gap.cluster, gap.node_pool) == pool]
         for number in range(windows):
             start = middle + number * width
             stop = start + width
-            up = sum(one.created_at is not None and one.created_at <= start < one.ended_at for one in own)
+            up = sum(spell.created_at is not None and spell.created_at <= start < spell.ended_at for spell in own)
             places = up + sum(gap.lost_at <= start < gap.ended_at for gap in missing)
             if not 0 < places <= _MOST_NODES:
                 continue
-            losses = sum(one.was_lost and start <= one.ended_at < stop for one in own)
+            losses = sum(spell.was_lost and start <= spell.ended_at < stop for spell in own)
             hours = sum(max(0.0, min(gap.ended_at, stop) - max(gap.lost_at, start)) for gap in missing) / _HOUR
-            (low, high), (few, many) = expected(places, min(9, len({one.zone for one in own})))
+            (low, high), (few, many) = expected(places, min(9, len({spell.zone for spell in own})))
             tried += 1
             held += low <= losses <= high
             hours_held += few <= hours <= many

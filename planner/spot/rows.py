@@ -74,7 +74,7 @@ def notes(detail: SavingsDetail) -> Iterator[str | Text]:
 
 def codes(fitness: Suitability) -> dict[str, str]:
     """What is copied: the patch, objects to add, commands that show what can't be seen from here."""
-    shown = "\n".join(f"# shows: {one.proves}\n{one.command}" for one in fitness.commands)
+    shown = "\n".join(f"# shows: {command.proves}\n{command.command}" for command in fitness.commands)
     every = {
         f"Patch of {fitness.workload}": fitness.patch_yaml,
         "Objects to add": fitness.objects_yaml,

@@ -48,10 +48,10 @@ def show(changes: Sequence[Applied]) -> None:
     shown = link.segments(
         "Apply this as", (_COMMAND, _YAML, _DIFFERENCE, _KUSTOMIZE, _HELM, _UNDO), key=_SHOWN, label_visibility="collapsed"
     )  # fmt: skip
-    for one in changes:
+    for change in changes:
         if len(changes) > 1:
-            st.caption(words.literal(one.workload))
-        _one(one, shown)
+            st.caption(words.literal(change.workload))
+        _one(change, shown)
 
 
 def _one(one: Applied, shown: str) -> None:

@@ -56,8 +56,8 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
 
 def _what_is_said(known: Sequence[PoolLimits]) -> str:
     """``2 pools with limits, 8 instance types, 3 quotas, from the files``."""
-    pools = sum(bool(one.name) for one in known)
-    types, quotas = sum(len(one.instance_types) for one in known), sum(len(one.quotas) for one in known)
+    pools = sum(bool(limits.name) for limits in known)
+    types, quotas = sum(len(limits.instance_types) for limits in known), sum(len(limits.quotas) for limits in known)
     parts = [
         words.count(pools, "pool") + " with limits" if pools else "",
         words.count(types, "instance type") if types else "",
@@ -82,9 +82,9 @@ def priced(known: Given) -> Given:
 
 def shape() -> str:
     """The shape typed, as it is written in the URL."""
-    one = Asked(CapacitySettings)
-    one.show("shape", label="Another shape", placeholder="gpu=2,cpu=8,memory=64Gi")
-    return str(one.values.get("shape", ""))
+    asked = Asked(CapacitySettings)
+    asked.show("shape", label="Another shape", placeholder="gpu=2,cpu=8,memory=64Gi")
+    return str(asked.values.get("shape", ""))
 
 
 def growth(asked: Asked[RolloutSettings]) -> None:
@@ -200,7 +200,7 @@ def _with(text: str) -> None:
 
 
 def _without(place: int) -> None:
-    kept = [one for i, one in enumerate(parse_changes(str(st.session_state.get(_CHANGES) or ""))) if i != place]
+    kept = [change for i, change in enumerate(parse_changes(str(st.session_state.get(_CHANGES) or ""))) if i != place]
     st.session_state[_CHANGES] = text_of(kept)
 
 

@@ -68,8 +68,8 @@ def pools(answer: CapacityAnswer) -> None:
     if not answer.pools:
         st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
         return
-    offered = [one for line in answer.pools for one in line.offers]
-    names = [*dict.fromkeys(one.resource for one in offered), CPU, MEMORY]
+    offered = [offer for line in answer.pools for offer in line.offers]
+    names = [*dict.fromkeys(pool_offer.resource for pool_offer in offered), CPU, MEMORY]
     chosen = link.segments("Resource", names, key="resource")
     divisor, unit = _UNITS.get(chosen, (1.0, ""))
     charts.show(
@@ -79,7 +79,7 @@ def pools(answer: CapacityAnswer) -> None:
     if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
         st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
     rows, facts = [], []
-    is_shut, is_whole = any(one.out_of_use for one in offered), all(one.noun == "GPUs" for one in offered)
+    is_shut, is_whole = any(one.out_of_use for one in offered), all(pool_offer.noun == "GPUs" for pool_offer in offered)
     unit = "GPUs" if is_whole else "offered"
     for line in answer.pools:
         pool = line.pool
@@ -87,16 +87,16 @@ def pools(answer: CapacityAnswer) -> None:
             {
                 "pool": pool.name,
                 "nodes": pool.node_count,
-                unit: one.allocatable if one else None,
-                **({} if is_whole else {"as": one.noun if one else None}),
-                f"{unit} held": words.percent(one.requested, one.allocatable) if one else None,
-                f"{unit} free": one.free if one else None,
-                **({f"{unit} out of use": one.out_of_use or None if one else None} if is_shut else {}),
+                unit: offer.allocatable if offer else None,
+                **({} if is_whole else {"as": offer.noun if offer else None}),
+                f"{unit} held": words.percent(offer.requested, offer.allocatable) if offer else None,
+                f"{unit} free": offer.free if offer else None,
+                **({f"{unit} out of use": offer.out_of_use or None if offer else None} if is_shut else {}),
                 "CPU held": words.percent(room.of(line.requested, CPU), line.allocatable.get(CPU, 0)),
                 "memory held": words.percent(room.of(line.requested, MEMORY), line.allocatable.get(MEMORY, 0)),
                 "may grow by": "unknown" if line.room is None else str(line.room),
             }
-            for one in line.offers or (None,)
+            for offer in line.offers or (None,)
         ]
         facts.append(
             {
@@ -134,8 +134,8 @@ def _upgrade(settings: UpgradeSettings | None) -> str:
 def typed(snapshot: Snapshot, shape: str) -> list[Fit]:
     """What of a typed shape fits, shown; nothing where none is typed."""
     found = [cache.answer(room.shape, snapshot, shape)] if shape else []
-    for one in found:
-        _one_shape(one)
+    for fit in found:
+        _one_shape(fit)
     return found
 
 
@@ -164,24 +164,24 @@ def what_fits(answer: CapacityAnswer) -> None:
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
     shown = _alike((*answer.standard, *answer.workloads))
-    said = {one.shape for one in answer.standard}  # their names are what they ask for
+    said = {fit.shape for fit in answer.standard}  # their names are what they ask for
     rows = [
         {
             "shape": names,
-            "more fit": _number(one),
-            "what stops the next": f"not known: {one.unknown}" if one.unknown else stops(one.obstacles),
-            "where": None if one.unknown else where(one),
+            "more fit": _number(fit),
+            "what stops the next": f"not known: {fit.unknown}" if fit.unknown else stops(fit.obstacles),
+            "where": None if fit.unknown else where(fit),
             "asks for": None
-            if one.shape in said
-            else ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in one.requests.items())
+            if fit.shape in said
+            else ", ".join(f"{words.roughly(amount, name)} {name}" for name, amount in fit.requests.items())
             or "nothing",
         }
-        for names, one in shown
+        for names, fit in shown
     ]
-    fitting = sum(bool(one.known_count) for one in answer.workloads)
+    fitting = sum(bool(workload.known_count) for workload in answer.workloads)
     tables.show(
         rows, alt=f"One more pod fits of {fitting:,} of {len(answer.workloads):,} workloads", empty="No workload.",
-        opens=[opening.rollout(one.shape) for _, one in shown], key="what_fits",
+        opens=[opening.rollout(fit.shape) for _, fit in shown], key="what_fits",
     )  # fmt: skip
     st.caption(f"{opening.SELECT} Standard shapes have none.")
 
@@ -195,7 +195,7 @@ def _number(one: Fit) -> str:
 def _alike(fits: Sequence[Fit]) -> list[tuple[str, Fit]]:
     """Shapes with the same answer in one row, under the first one's name."""
     groups = alike(fits, lambda one: (one.requests, one.known_count, one.obstacles))
-    return [(_first_of([one.shape for one in group]), group[0]) for group in groups]
+    return [(_first_of([fit.shape for fit in group]), group[0]) for group in groups]
 
 
 def _first_of(names: Sequence[str]) -> str:
@@ -222,13 +222,13 @@ def stranded(found: Fragments | None) -> None:
     size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
     rows = [
         {
-            "node": one.node,
-            "of no use": f"{one.stranded:,} of {one.free:,} free",
-            "why": one.sentence,
-            "pool": one.node_pool,
-            "model": one.model,
+            "node": node.node,
+            "of no use": f"{node.stranded:,} of {node.free:,} free",
+            "why": node.sentence,
+            "pool": node.node_pool,
+            "model": node.model,
         }
-        for one in size.nodes
+        for node in size.nodes
     ]
     tables.show(
         rows, alt=f"{size.stranded:,} of {size.free:,} free {found.noun} are of no use to such pods",
@@ -244,17 +244,17 @@ def resources(answer: CapacityAnswer) -> None:
     sheet.table(capacity.QUESTION, answer, "resources", columns={"held %": bar} if is_known else None)
     supply = [
         {
-            "GPU model": one.model or "unknown",
-            "label": ", ".join(one.labels),
-            "offered as": str(one.sharing),
-            "resource": one.resource,
-            "nodes": one.nodes,
-            "physical GPUs": one.physical,
-            "offered": one.offered,
-            "requested": one.requested,
-            "free": one.free,
+            "GPU model": gpu_supply.model or "unknown",
+            "label": ", ".join(gpu_supply.labels),
+            "offered as": str(gpu_supply.sharing),
+            "resource": gpu_supply.resource,
+            "nodes": gpu_supply.nodes,
+            "physical GPUs": gpu_supply.physical,
+            "offered": gpu_supply.offered,
+            "requested": gpu_supply.requested,
+            "free": gpu_supply.free,
         }
-        for one in answer.supply
+        for gpu_supply in answer.supply
     ]
     tables.show(supply, alt="GPUs by model and way of sharing: physical and offered", empty="No GPUs in this snapshot.")
 
@@ -273,7 +273,7 @@ def download(
 def steps(answer: WhatIfAnswer) -> None:
     """The answer in a sentence, then each change: what it came to, who is held back, who finds no place."""
     through = all(step.is_done for step in answer.steps)
-    box = st.success if through and not any(one.before == "completes" for one in answer.verdicts) else st.warning
+    box = st.success if through and not any(change.before == "completes" for change in answer.verdicts) else st.warning
     title = "✓ Every change gets through" if through else "△ Not every change gets through"
     box(words.literal(words.sentence(answer.sentence)), title=title)
     for place, step in enumerate(answer.steps, start=1):
@@ -319,14 +319,14 @@ def beside(answer: WhatIfAnswer) -> None:
         (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),
         default=0,
     )
-    for column, (name, one) in zip(st.columns(2, gap="large"), sides, strict=True):
+    for column, (name, capacity_answer) in zip(st.columns(2, gap="large"), sides, strict=True):
         with column:
-            if capacity_pools.shown(one.pools, unit):
-                st.caption(f"{capacity_pools.noun(one.pools, unit)} by node pool, {name.lower()}")
-                drawn = capacity_pools.figure(one.pools, unit)
+            if capacity_pools.shown(capacity_answer.pools, unit):
+                st.caption(f"{capacity_pools.noun(capacity_answer.pools, unit)} by node pool, {name.lower()}")
+                drawn = capacity_pools.figure(capacity_answer.pools, unit)
                 drawn["layout"]["xaxis"]["range"] = [0, widest * 1.08]  # both sides on one scale
-                charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(one.pools, unit))
-    changed = [one for one in answer.fits if one.before != one.after]
+                charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(capacity_answer.pools, unit))
+    changed = [fit_change for fit_change in answer.fits if fit_change.before != fit_change.after]
     st.header("What fits, where it changes")
     tables.show(
         [
@@ -381,9 +381,9 @@ def _values(answer: WhatIfAnswer) -> dict[str, tuple[int, int]]:
     """Each figure today and then."""
     now, then = (sum(line.pool.node_count for line in side.pools) for side in (answer.before, answer.after))
     values = {"Nodes": (now, then)}
-    for one in gpu_figures(answer.before.gpus, answer.after.gpus):
-        if one.field != "pending":
-            values[one.name] = one.today, one.then
+    for figure in gpu_figures(answer.before.gpus, answer.after.gpus):
+        if figure.field != "pending":
+            values[figure.name] = figure.today, figure.then
     values["Pods waiting"] = answer.waiting_before, answer.waiting_after
     if answer.completing_before is not None and answer.completing_after is not None:
         values["Rollouts that complete"] = answer.completing_before, answer.completing_after

@@ -40,7 +40,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> None:
 def _opened(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> None:
     st.caption("What may a plan use?")
     with st.grid(min_column_width=180, gap="small"):
-        used = [one for one in Lever if link.toggle(_LABELS[one], key=f"lever_{one}", default=True)]
+        used = [lever for lever in Lever if link.toggle(_LABELS[lever], key=f"lever_{lever}", default=True)]
     if not used:
         st.caption("Switch on what a plan may use.")
         return

@@ -38,8 +38,8 @@ def more() -> None:
 
 def show(found: FleetAnswer) -> None:
     """The sentence, GPUs by model over all, each cluster, and what is in several."""
-    stuck = sum(one.stuck for one in found.clusters)
-    unknown = any(one.unknown or one.workloads is None for one in found.clusters)
+    stuck = sum(cluster.stuck for cluster in found.clusters)
+    unknown = any(cluster.unknown or cluster.workloads is None for cluster in found.clusters)
     box = st.error if stuck else st.info if unknown else st.success
     box(words.literal(found.sentence), title=_title(found, stuck, is_known=not unknown))
     sheet.parts(QUESTION, found, "models", "clusters", *(["workloads"] if len(found.clusters) > 1 else []))
@@ -80,7 +80,7 @@ def wanted(asked: Asked[WhereSettings], text: str) -> WhereSettings:
 def where(found: WhereAnswer) -> None:
     """Each cluster's verdict, room and price, the best first."""
     fits = found.clusters[0].verdict is Verdict.COMPLETES
-    unknown = all(one.verdict is Verdict.UNKNOWN for one in found.clusters)
+    unknown = all(cluster.verdict is Verdict.UNKNOWN for cluster in found.clusters)
     box = st.success if fits else st.info if unknown else st.warning
     box(words.literal(found.sentence), title="✓ It fits" if fits else "? Not known" if unknown else "✗ It fits nowhere")
     sheet.table(WHERE, found, "clusters")

@@ -99,7 +99,7 @@ class Doorkeeper:
         self, app: Asgi, sign_in: SignIn | None, pages: Iterable[str], signed_out: SignedOut | None = None
     ) -> None:
         self._app, self._sign_in = app, sign_in
-        self._pages = frozenset(["/", *(f"/{one}" for one in pages)])
+        self._pages = frozenset(["/", *(f"/{page}" for page in pages)])
         self._signed_out = signed_out or SignedOut()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

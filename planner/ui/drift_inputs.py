@@ -41,7 +41,7 @@ def settings(snapshots: Sequence[Snapshot]) -> DriftSettings:
 
 def service(report: DriftReport) -> ServiceDrift:
     """The service to look at (there is at least one)."""
-    names = [one.service for one in report.services]
+    names = [drift.service for drift in report.services]
     return report.services[names.index(link.select("Service", names, key="service"))]
 
 
@@ -49,7 +49,7 @@ def suggestions(service: ServiceDrift) -> tuple[EnvironmentSuggestion, ...]:
     """What is shown of its suggestions: each is put to the engine, so that of many one is chosen."""
     if len(service.suggestions) <= _MOST_SUGGESTIONS:
         return service.suggestions
-    names = [f"{one.environment}, {one.suggestion.container}" for one in service.suggestions]
+    names = [f"{suggestion.environment}, {suggestion.suggestion.container}" for suggestion in service.suggestions]
     chosen = link.select("Suggested for", names, key="suggested")
     return (service.suggestions[names.index(chosen)],)
 
@@ -77,7 +77,7 @@ def upload() -> None:
 def _read(files: Sequence[tuple[str, bytes]]) -> tuple[Snapshot, ...]:
     """The clusters given before and these, one file each; one given again stands once."""
     read = [kubectl.read_bytes(data, name=name) for name, data in files]
-    found = {one.digest: one for one in (*other_clusters(), *read)}
+    found = {cluster.digest: cluster for cluster in (*other_clusters(), *read)}
     if len(found) > _MOST_CLUSTERS:
         raise InputError(
             f"{len(found)} clusters to compare with are too many",

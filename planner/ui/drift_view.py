@@ -99,7 +99,7 @@ def one(service: ServiceDrift, *, everything: bool) -> None:
             words.literal(some[0].sentence),
             title=f"△ {words.literal(words.listing([one.environment for one in some], most=1))}",
         )
-    if others := [one.environment for some in groups[_MOST_EXPLAINED:] for one in some]:
+    if others := [explanation.environment for some in groups[_MOST_EXPLAINED:] for explanation in some]:
         st.caption(f"△ So it is in {words.literal(words.listing(others))}, with their own numbers.")
     if not service.explanations:
         st.markdown(words.literal(service.sentence))

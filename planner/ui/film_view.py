@@ -59,7 +59,7 @@ def rollout(
         found = cache.known(QUESTION, snapshot, plain, given)
         if found is None:  # its ways out aren't needed: they take most of the time
             found = cache.ask(replace(QUESTION, answer=first_answer), snapshot, plain, given)
-        today = next((one for one in found.workloads if one.workload == shown.workload), None)
+        today = next((workload for workload in found.workloads if workload.workload == shown.workload), None)
         if today is not None and _strategy(today) != _strategy(shown):
             before = _filmed(snapshot, plain, given, today)
     if before is None:

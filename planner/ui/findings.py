@@ -28,7 +28,7 @@ def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
     first = {
         one.object or one.what: one for one in reversed(findings) if not (one.code in ROLLOUTS and one.object in told)
     }
-    return [one for one in findings if first.get(one.object or one.what) is one]
+    return [finding for finding in findings if first.get(finding.object or finding.what) is finding]
 
 
 def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
@@ -62,7 +62,7 @@ def not_seen(snapshot: Snapshot) -> None:
 
 def lost(snapshot: Snapshot, at_most: int = 3) -> str:
     """What of a snapshot's files could not be used, each with how to mend it, as Markdown; "" where all could."""
-    found = [one for one in snapshot.problems if one.severity is not Severity.INFO]
+    found = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
     if not found:
         return ""
     lines = [
@@ -86,7 +86,7 @@ def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str =
     Where there are more than `at_most`, the first of each kind stands for those like it.
     """
     most = len(findings) if at_most is None else at_most
-    listed = kinds(findings) if len(findings) > most else [(one,) for one in findings]
+    listed = kinds(findings) if len(findings) > most else [(finding,) for finding in findings]
     for some in listed[:most]:
         _line(some[0])
         if len(some) > 1:

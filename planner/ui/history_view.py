@@ -47,20 +47,20 @@ def expected(found: TrendsAnswer, place: DeltaGenerator) -> None:
         )
     tables.small([_row(line) for line in whole])
     name = link.select("GPU model", [_name(line) for line in whole], key="model")
-    line = next(one for one in whole if _name(one) == name)
+    line = next(trend_line for trend_line in whole if _name(trend_line) == name)
     days = [
-        one for one in found.gpus if (one.gpu_model, one.resource, one.node_pool) == (line.gpu_model, line.resource, "")
+        day for day in found.gpus if (day.gpu_model, day.resource, day.node_pool) == (line.gpu_model, line.resource, "")
     ]
     charts.show(history_gpus.figure(days, line), key="gpus-by-day", alt=history_gpus.alt(days, line))
     pools = [
-        one
-        for one in found.lines
-        if one.gpu_model == line.gpu_model and one.resource == line.resource and one is not line
+        trend_line
+        for trend_line in found.lines
+        if trend_line.gpu_model == line.gpu_model and trend_line.resource == line.resource and trend_line is not line
     ]
-    hours = [one for one in pools if not one.node_pool]
+    hours = [pool for pool in pools if not pool.node_pool]
     if hours:
         st.header("Working hours, and nights and weekends")
-        tables.small([{"Hours": one.period.value} | _row(one) for one in hours])
+        tables.small([{"Hours": trend_line.period.value} | _row(trend_line) for trend_line in hours])
     with st.expander("Each pool", icon=":material/dns:"):
         tables.small([{"Pool": one.node_pool, "Hours": one.period.value} | _row(one) for one in pools if one.node_pool])
 

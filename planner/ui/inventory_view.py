@@ -31,7 +31,7 @@ def read(snapshot: Snapshot) -> None:
         for kind, presence in snapshot.presence.items()
         if kind not in LISTED or presence is Presence.REFUSED
     ]
-    compared = Counter(one.kind for one in snapshot.unplayed if is_kept(one.kind, one.api_group))
+    compared = Counter(unplayed.kind for unplayed in snapshot.unplayed if is_kept(unplayed.kind, unplayed.api_group))
     rows += [
         {"kind": kind, "objects": number, "state": "compared with manifests; its rollout isn't played"}
         for kind, number in sorted(compared.items())
@@ -50,7 +50,7 @@ def _counts(snapshot: Snapshot) -> dict[str, int]:
         if snapshot.presence.get(kind) is Presence.PRESENT:
             records = getattr(snapshot, known.field)
             is_shared = sum(other.field == known.field for other in wire.READ.values()) > 1
-            counts[kind] = sum(one.kind == kind for one in records) if is_shared else len(records)
+            counts[kind] = sum(record.kind == kind for record in records) if is_shared else len(records)
     return counts
 
 
@@ -74,7 +74,7 @@ def missing() -> None:
         title="? Nothing is answered for another cluster", icon=":material/link_off:",
     )  # fmt: skip
     read = st.session_state.get(_READ)
-    other = next((one for one in session.given() if one.digest == read), None)
+    other = next((snapshot for snapshot in session.given() if snapshot.digest == read), None)
     if other is not None:
         st.warning(
             f"△ **{words.literal(other.source)}**, taken {words.moment(other.taken_at)}, is another snapshot: its content "

@@ -149,7 +149,7 @@ def context(snapshot: Snapshot) -> str:
 
 def show(snapshot: Snapshot) -> None:
     """The age of a live cluster's snapshot, nothing for any other; and which certificates expire."""
-    said = [one.what for one in snapshot.problems if one.code == account.EXPIRES]
+    said = [problem.what for problem in snapshot.problems if problem.code == account.EXPIRES]
     for what in filter(None, (*said, beside.warning())):
         st.warning(words.literal(f"{what[0].upper()}{what[1:]}."), title="△ Certificate")
     for context, one in st.session_state.get(_PINNED, {}).items():

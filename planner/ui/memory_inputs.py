@@ -75,7 +75,7 @@ def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:
 
 def node(cluster: ClusterMemory) -> NodeReport:
     """The node to look at: the nearest to eviction until another one is chosen. There has to be one."""
-    by_name = {one.name: one for one in cluster.nodes}
+    by_name = {node_report.name: node_report for node_report in cluster.nodes}
     return by_name[link.select("Node", list(by_name), key="node", help="The nearest to eviction first")]
 
 

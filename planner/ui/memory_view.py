@@ -121,13 +121,13 @@ def classes(cluster: ClusterMemory) -> None:
     unknown = Counter(pod.qos for pod in cluster.pods if pod.working_set_bytes is None)
     rows = [
         {
-            "class": str(one.qos),
-            "pods": one.pod_count,
-            "requested": words.measured_bytes(one.request_bytes),
-            "used": None if unknown[one.qos] else words.measured_bytes(one.working_set_bytes),
-            "over request": None if unknown[one.qos] else one.over_request_count,
+            "class": str(class_line.qos),
+            "pods": class_line.pod_count,
+            "requested": words.measured_bytes(class_line.request_bytes),
+            "used": None if unknown[class_line.qos] else words.measured_bytes(class_line.working_set_bytes),
+            "over request": None if unknown[class_line.qos] else class_line.over_request_count,
         }
-        for one in cluster.classes
+        for class_line in cluster.classes
     ]
     tables.small(rows, unknown="not known")
 
@@ -174,22 +174,22 @@ _CGROUP: Final = {
 @errors.part
 def cgroups(node: NodeReport) -> None:
     """What lands in every container's cgroup, in words a person can paste."""
-    held = [(pod, one) for pod in node.pods for one in pod.containers]
+    held = [(pod, container) for pod in node.pods for container in pod.containers]
     written = {
         name for name, (field, _) in _CGROUP.items() if any(getattr(one.cgroup, field) is not None for _, one in held)
     }
     rows = [
         {
-            "Container": f"{pod.key}/{one.name}" + (" (sidecar)" if one.is_sidecar else ""),
+            "Container": f"{pod.key}/{container.name}" + (" (sidecar)" if container.is_sidecar else ""),
             **{
-                name: _written(getattr(one.cgroup, field), unset)
+                name: _written(getattr(container.cgroup, field), unset)
                 for name, (field, unset) in _CGROUP.items()
                 if name in written
             },
-            "oom_score_adj": one.cgroup.oom_score_adj,
-            "OOM-killed": f"{one.oom_rank}." if one.oom_rank else "?",
+            "oom_score_adj": container.cgroup.oom_score_adj,
+            "OOM-killed": f"{container.oom_rank}." if container.oom_rank else "?",
         }
-        for pod, one in held
+        for pod, container in held
     ]
     tables.show(rows, alt=f"cgroup v2 values of the containers on {node.name}", empty="No containers on this node.")
     unwritten = [f"{name} {_written(None, unset)}" for name, (_, unset) in _CGROUP.items() if name not in written]

@@ -114,14 +114,14 @@ def figures(snapshot: Snapshot, overview: ClusterOverview, findings: words.Text)
         total = len(overview.workloads)
         is_any_known = counts[Verdict.UNKNOWN] < total or not (total or QUESTION.lacks(snapshot))
         tiles.share("Could be rolled out", counts[Verdict.COMPLETES] if is_any_known else None, total or None)
-        for one in supplies[:_RESOURCES]:
-            noun = words.literal(one.noun)
-            tiles.share(f"{noun} free", one.free, one.allocatable)
-            if one.out_of_use:
-                tiles.show(f"{noun} out of use", one.out_of_use)
-            if one.overcommitted:
-                tiles.show(f"{noun} overcommitted", one.overcommitted)
-            tiles.show(f"{noun} wanted", one.pending)
+        for supply in supplies[:_RESOURCES]:
+            noun = words.literal(supply.noun)
+            tiles.share(f"{noun} free", supply.free, supply.allocatable)
+            if supply.out_of_use:
+                tiles.show(f"{noun} out of use", supply.out_of_use)
+            if supply.overcommitted:
+                tiles.show(f"{noun} overcommitted", supply.overcommitted)
+            tiles.show(f"{noun} wanted", supply.pending)
         if not supplies:
             tiles.show("GPUs free", None if overview.node_count is None else "no GPUs")
         tiles.share("Pods waiting", overview.pending_pods, known_sum((overview.pod_count, overview.pending_pods)))
@@ -206,15 +206,15 @@ def table(snapshot: Snapshot, overview: ClusterOverview) -> None:
             return
         told = [
             {
-                "workload": words.listing([line.workload for line in (one, *more)], most=1),
-                "its rollout now": verdict.words(one.verdict, one.reason),
-                "GPUs": known_sum([line.gpus for line in (one, *more)]),
-                "why": "each by itself" if one.verdict is Verdict.COMPLETES else str(one.headline),
+                "workload": words.listing([line.workload for line in (line, *more)], most=1),
+                "its rollout now": verdict.words(line.verdict, line.reason),
+                "GPUs": known_sum([line.gpus for line in (line, *more)]),
+                "why": "each by itself" if line.verdict is Verdict.COMPLETES else str(line.headline),
             }
-            for one, *more in groups
+            for line, *more in groups
         ]
         tables.show(
-            told, alt=str(overview.sentence), opens=[opening.rollout(one.workload) for one, *_ in groups], key=key
+            told, alt=str(overview.sentence), opens=[opening.rollout(line.workload) for line, *_ in groups], key=key
         )
 
     complete = tuple(line for line in overview.workloads if line.verdict is Verdict.COMPLETES)

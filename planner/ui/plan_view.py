@@ -80,7 +80,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         if found.nodes:
             tiles.show("Spare nodes", found.nodes)
             tiles.show("Kept all month", _money(found.usd_per_month))
-            if not any(one.is_kept for one in found.measures):
+            if not any(measure.is_kept for measure in found.measures):
                 tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
@@ -124,20 +124,20 @@ def _order(found: PlanAnswer) -> None:
 
 def _measures(card: Sequence[Numbered]) -> None:
     """One measure, or several that are the same for other workloads."""
-    (number, one), *others = card
+    (number, measure), *others = card
     makes = sum(len(measure.makes) for _, measure in card)
     with st.container(border=True, gap="xsmall"):
         said = [f"makes {words.count(makes, 'workload')} rollable"] if makes else ["needed by the next ones"]
-        if one.kind is MeasureKind.NODES:
-            said.append(price_of(one))
+        if measure.kind is MeasureKind.NODES:
+            said.append(price_of(measure))
         else:
             said.append("no money")
-        limit = f"  \n△ {words.literal(words.sentence(one.limit))}" if one.limit else ""
+        limit = f"  \n△ {words.literal(words.sentence(measure.limit))}" if measure.limit else ""
         badges = " ".join(f":blue-badge[{words.literal(text)}]" for text in said)
         commands, undo = ([getattr(measure, name) for _, measure in card] for name in ("command", "undo"))
         height: Literal["content"] | int = "content" if len(card) <= _MOST_COMMANDS else _SCROLLED
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-            st.markdown(f"**{number}.** {words.literal(one.what)}{limit}  \n{badges}")
+            st.markdown(f"**{number}.** {words.literal(measure.what)}{limit}  \n{badges}")
             with st.popover("Undo", icon=":material/undo:", type="tertiary"):
                 st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
         if others:

@@ -46,7 +46,7 @@ def book() -> PriceBook:
     found, problem = _refreshed()
     own: tuple[PriceTable, ...] = (*uploads.kept(_OWN, ()), *uploads.kept(_BY_POOL, ()))
     if own:
-        found = _with_own(tuple(one.digest for one in own), own)
+        found = _with_own(tuple(price_table.digest for price_table in own), own)
     owned: tuple[OwnedCommitment, ...] = uploads.kept(COMMITMENTS, ()) or _started_with()
     found = found.with_commitments(owned)
     if problem is not None and not st.session_state.get(_SAID):

@@ -21,7 +21,7 @@ _FRESH: Final = "_replay_fresh"  # it hasn't stood for its time yet
 def _moments() -> tuple[Snapshot, ...]:
     store = Store(str(demo.history_folder()))
     found = sorted(store.snapshots((demo.DEMO_NAME,)), key=lambda one: one.taken_at)
-    return tuple(store.snapshot(one) for one in found)
+    return tuple(store.snapshot(stored) for stored in found)
 
 
 def moment() -> Snapshot | None:

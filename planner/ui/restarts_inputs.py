@@ -72,7 +72,7 @@ def add_logs(snapshot: Snapshot) -> None:
 
 def _read_live(snapshot: Snapshot) -> None:
     """A button: containers in trouble, the run before as well, and a few that work to compare with."""
-    wanted = [one for one in wanted_logs(snapshot) if sign_in.sees(one.namespace)]
+    wanted = [log for log in wanted_logs(snapshot) if sign_in.sees(log.namespace)]
     if not wanted or not st.button(f"Read {words.count(len(wanted), 'log')} from {words.literal(snapshot.source)}"):
         return
     with st.spinner("Reading logs …"):

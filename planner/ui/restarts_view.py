@@ -69,31 +69,31 @@ def _loops(groups: Sequence[tuple[Loop, ...]], report: RestartReport, snapshot: 
     """A row for those of which the same is said; the newest in front."""
     rows = [
         {
-            "Workload": words.listing([short_name(one.workload) for one in some], most=1),
+            "Workload": words.listing([short_name(loop.workload) for loop in some], most=1),
             "Cause": some[0].diagnosis.cause.words,
             "State": some[0].activity.words,
-            "Restarts": sum(one.restarts for one in some),
+            "Restarts": sum(loop.restarts for loop in some),
             "Last": _ago(some, snapshot),
-            "Pods": f"{sum(len(one.pods) for one in some):,} of {sum(one.pods_in_all for one in some):,}",
+            "Pods": f"{sum(len(loop.pods) for loop in some):,} of {sum(loop.pods_in_all for loop in some):,}",
             "Container": some[0].container,
             "Confidence": some[0].diagnosis.confidence.value,
             "Since": words.moment(min(since))
-            if (since := [one.since for one in some if one.since is not None])
+            if (since := [loop.since for loop in some if loop.since is not None])
             else "unknown",
         }
         for some in groups
     ]
     tables.show(
         rows, alt=str(report.sentence), empty="No container restarted or failed to start.",
-        opens=[opening.rollout(one.workload) if kind_in(one.workload).rolls_out else None for one, *_ in groups],
+        opens=[opening.rollout(loop.workload) if kind_in(loop.workload).rolls_out else None for loop, *_ in groups],
         key=key,
     )  # fmt: skip
 
 
 def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
-    known = [one.last_restart_at for one in loops if one.last_restart_at is not None]
+    known = [loop.last_restart_at for loop in loops if loop.last_restart_at is not None]
     if not known:
-        return "unknown" if any(one.restarts for one in loops) else "never"
+        return "unknown" if any(loop.restarts for loop in loops) else "never"
     return f"{words.duration(max(0.0, snapshot.taken_at - max(known)))} ago"
 
 

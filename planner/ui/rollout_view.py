@@ -242,13 +242,13 @@ def choose_workload(result: RolloutResult) -> WorkloadRollout:
     """The workload drawn below: the only one, or the one picked."""
     if len(result.workloads) == 1:
         return result.workloads[0]
-    for one in result.workloads:
+    for workload in result.workloads:
         with st.container(horizontal=True, vertical_alignment="center"):
-            verdict.badge(one.verdict, one.reason)
-            st.markdown(words.literal(one.workload))
-        st.caption(words.literal(words.sentence(one.headline)))
-    key = link.segments("Timeline of", [one.workload for one in result.workloads], key="shown")
-    return next(one for one in result.workloads if one.workload == key)
+            verdict.badge(workload.verdict, workload.reason)
+            st.markdown(words.literal(workload.workload))
+        st.caption(words.literal(words.sentence(workload.headline)))
+    key = link.segments("Timeline of", [workload.workload for workload in result.workloads], key="shown")
+    return next(workload for workload in result.workloads if workload.workload == key)
 
 
 @errors.part

@@ -62,7 +62,7 @@ def settings(known: Derived) -> SavingsSettings:
                 help="Wait for one, or let on-demand nodes stand in.",
             )
         # open where the link says something of what is in it, so that nothing given is hidden
-        given = next((one.group for one in SETTINGS if one.name in st.query_params), None)
+        given = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
         with st.expander("Assumptions", icon=":material/tune:", expanded=given is not None):
             pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=given)
             with pool:
@@ -88,9 +88,9 @@ def choose_base(point: list[int]) -> None:
 
 def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden: frozenset[str] = frozenset()) -> None:
     with st.grid(min_column_width=220, gap="small", vertical_alignment="bottom"):
-        for one in SETTINGS:
-            if one.group == group and one.name not in hidden:
-                _field(asked, one, derived)
+        for setting in SETTINGS:
+            if setting.group == group and setting.name not in hidden:
+                _field(asked, setting, derived)
 
 
 def _field(asked: Asked[SavingsSettings], one: Setting, derived: Derived) -> None:

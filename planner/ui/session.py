@@ -59,7 +59,7 @@ def given() -> tuple[Snapshot, ...]:
         *([started] if started.startswith(cluster_source.CONTEXT_PREFIX) else []),
         *(f"{cluster_source.CONTEXT_PREFIX}{context}" for context in live_view.watched()),
     ]
-    live = [live_view.pinned(one.removeprefix(cluster_source.CONTEXT_PREFIX)) for one in dict.fromkeys(own)]
+    live = [live_view.pinned(fromkey.removeprefix(cluster_source.CONTEXT_PREFIX)) for fromkey in dict.fromkeys(own)]
     begun = None if started in ("", *own, *_EMBEDDED) else _begun(started)
     first = [sign_in.seen(begun)] if isinstance(begun, Snapshot) else []
     return (*first, *live, *st.session_state.get(_GIVEN, ()))
@@ -177,7 +177,7 @@ def _linked() -> Wanted:
 
 
 def _found(asked: Wanted) -> str | None:
-    return next((name for name, one in names().items() if _is(asked, name, one)), None)
+    return next((name for name, snapshot in names().items() if _is(asked, name, snapshot)), None)
 
 
 def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
@@ -226,7 +226,7 @@ def cluster() -> Snapshot:
 
 def is_demo() -> bool:
     """Whether what is looked at came with Headroom."""
-    return identity(cluster()) not in {identity(one) for one in given()}
+    return identity(cluster()) not in {identity(snapshot) for snapshot in given()}
 
 
 def forget(files: Iterable[UploadedFile]) -> None:

@@ -33,19 +33,19 @@ def show(question: Question[Any, A], answer: A, drawn: Callable[[A], None] = lam
 
 def notes(question: Question[Any, A], answer: A) -> None:
     """Sentences under all of it."""
-    for one in question.notes(answer):
-        st.caption(words.literal(words.sentence(one)))
+    for note in question.notes(answer):
+        st.caption(words.literal(words.sentence(note)))
 
 
 def figures(question: Question[Any, A], answer: A) -> None:
     """The key figures, each in a tile."""
-    shown = [one for one in question.figures if one.label]
+    shown = [figure for figure in question.figures if figure.label]
     if shown:
         with st.grid(min_column_width=150):
-            for one in shown:
-                value, whole = one.of(answer), one.whole and one.whole(answer)
-                said = (one.unknown or None) if value is None else _said(value, one.unit)
-                tiles.show(one.label, said, "" if whole is None else f"of {whole:,}", hint=one.hint or None)
+            for figure in shown:
+                value, whole = figure.of(answer), figure.whole and figure.whole(answer)
+                said = (figure.unknown or None) if value is None else _said(value, figure.unit)
+                tiles.show(figure.label, said, "" if whole is None else f"of {whole:,}", hint=figure.hint or None)
 
 
 def parts(question: Question[Any, A], answer: A, *names: str) -> None:

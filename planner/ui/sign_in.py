@@ -119,7 +119,7 @@ def sidebar() -> None:
         return
     st.caption(f"Signed in as {words.literal(found.name)} until {words.moment(found.until)}")
     if found.namespaces is not None:
-        which = words.listing([f"`{words.literal(one)}`" for one in found.namespaces], most=6) or "none"
+        which = words.listing([f"`{words.literal(namespace)}`" for namespace in found.namespaces], most=6) or "none"
         st.caption(f"Namespaces you see: {which}. The others count in every answer, without their names.")
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()

@@ -45,7 +45,7 @@ def known(
 
 def typed() -> dict[str, float]:
     """What was typed in this session or stands in its link, whether the section is open or not."""
-    return {one.name: value for one in SETTINGS if isinstance(value := _typed(one.name), int | float)}
+    return {setting.name: value for setting in SETTINGS if isinstance(value := _typed(setting.name), int | float)}
 
 
 def _typed(name: str) -> object:
@@ -112,7 +112,7 @@ def document(
     """The rollout's document, with what its strategies cost where that is known."""
     also = []
     if costs is not None:
-        terms = SpareSettings(**{one.name: getattr(costs.terms, one.name) for one in SETTINGS})
+        terms = SpareSettings(**{setting.name: getattr(costs.terms, setting.name) for setting in SETTINGS})
         settings = StrategyCostSettings(rollout=rollout, spares=terms)
         also.append(document_of(strategy_costs.QUESTION, snapshot, settings, costs))
     return document_of(rollout_question.QUESTION, snapshot, rollout, result, *also)
@@ -122,7 +122,7 @@ def _table(costs: StrategyCosts) -> None:
     every = link.toggle(
         "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
     )
-    shown = [one for one in costs.strategies if every or one.is_worth]
+    shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
     height = "auto" if every else "content"
     table = partial(
         sheet.table, strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS, height=height

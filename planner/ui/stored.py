@@ -35,7 +35,7 @@ _PERIODS: Final = {"30 days": 30.0, "90 days": 90.0, "a year": 365.0, "all": Non
 def _made() -> str:
     """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
     url = str(demo.history_folder())
-    of_demo = {one.snapshot for one in _snapshots(url, demo.DEMO_NAME)}
+    of_demo = {snapshot.snapshot for snapshot in _snapshots(url, demo.DEMO_NAME)}
     return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.cluster()) in of_demo else ""
 
 
@@ -98,7 +98,7 @@ def runs(snapshot: Snapshot) -> Lengths | None:
     namespaces only, and, which is said, where it can't be read."""
     try:
         its = {snapshot.source, snapshot.source.rpartition("@")[0]}
-        name = next((one for one in clusters() if one in its), "")
+        name = next((cluster for cluster in clusters() if cluster in its), "")
         return _runs(os.environ[VARIABLE], name, snapshot.taken_at) if name and sign_in.sees_all() else None
     except HeadroomError as error:
         st.warning(words.literal(str(error)), title="△ How long Jobs took before can't be read")
@@ -184,7 +184,7 @@ def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], His
             return None
         cluster = demo.DEMO_NAME if made else link.select("Cluster of the store", clusters(), key="of_store")
         every = _snapshots(url, cluster)
-        texts = {names.time_text(one.taken_at): one for one in every}
+        texts = {names.time_text(stored.taken_at): stored for stored in every}
         newest_first = list(reversed(texts))
         before = newest_first[1] if made else None
         if made:
@@ -205,7 +205,7 @@ def moment() -> None:
     with st.expander("Ask every page about another time", icon=":material/history:"):
         cluster = link.select("Cluster of the store", _clusters(url), key="moment_of")
         every = _snapshots(url, cluster)
-        texts = {names.time_text(one.taken_at): one for one in reversed(every)}
+        texts = {names.time_text(stored.taken_at): stored for stored in reversed(every)}
         chosen = link.select("Taken", list(texts), key="moment")
         if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
             session.adopt(_called(url, texts[chosen]))

@@ -136,10 +136,10 @@ def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result:
     lowest = f"lowest Ready **{rollout.lowest_ready:,} of {rollout.replicas:,}**"
     if rollout.verdict is Verdict.COMPLETES:
         st.markdown(f"{lowest}, **{words.about(rollout.seconds)}**")
-    mine = [one for one in result.apply if one.workload == rollout.workload]
-    for one in mine:
-        st.code(one.command, language=None, wrap_lines=True)
-        st.caption(f"Undo: `{words.printable(one.undo, one_line=True)}`")
+    mine = [applied for applied in result.apply if applied.workload == rollout.workload]
+    for applied in mine:
+        st.code(applied.command, language=None, wrap_lines=True)
+        st.caption(f"Undo: `{words.printable(applied.undo, one_line=True)}`")
     if not mine:
         st.caption("It is today's: nothing to apply.")
     best = found.recommended
@@ -180,9 +180,9 @@ def _with_brought(
 
 def _table(options: Sequence[Option], replicas: int) -> None:
     """Those that nothing beats, the best first; today's too."""
-    shown = [one for one in options if one.is_best or one.is_current]
-    is_brought = any(one.brought for one in shown)
-    tables.small([_row(one, replicas, is_brought=is_brought) for one in shown])
+    shown = [option for option in options if option.is_best or option.is_current]
+    is_brought = any(option.brought for option in shown)
+    tables.small([_row(option, replicas, is_brought=is_brought) for option in shown])
 
 
 def _row(one: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:

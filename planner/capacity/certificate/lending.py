@@ -108,7 +108,7 @@ def least(
         best = search(case, known, units=units, does=lambda one: any(map(does, of(one)))).best if can else ()
     except HeadroomError:
         return ()
-    plans = tuple(told for one in best for told in of(one))
+    plans = tuple(told for outcome in best for told in of(outcome))
     if asked is not None and not plans:
         in_vain.add(asked)
     return plans
@@ -116,7 +116,7 @@ def least(
 
 def _does_with_all(case: PlanCase, known: Knobs) -> bool:
     """Whether it goes in any way while everybody lends all that he may: in a large cluster nothing less is looked for otherwise."""
-    player, most = Player(case, known), tuple(len(one.replicas) for one in known.lenders)
+    player, most = Player(case, known), tuple(len(lender.replicas) for lender in known.lenders)
     plans = (Plan(ways=(way,), lent=most) for way in range(len(known.ways[0])))
     return any(player.play(plan).completes for plan in plans)
 
@@ -130,10 +130,10 @@ def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Nod
         if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
     )
     lenders = (
-        replace(one, replicas=tuple(n for n in one.replicas if n >= ceil(share * one.bound - 1e-9)))
-        for one in known.lenders
+        replace(lender, replicas=tuple(n for n in lender.replicas if n >= ceil(share * lender.bound - 1e-9)))
+        for lender in known.lenders
     )
-    pools = (replace(one, most=min(one.most, worth(one.template) if worth else 0)) for one in known.pools)
+    pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in known.pools)
     return replace(
         known, ways=(ways,), lenders=tuple(one for one in lenders if one.replicas), pools=tuple(one for one in pools if one.most)
     )  # fmt: skip
@@ -157,8 +157,8 @@ def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | Non
     """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
     quota with the rollout."""
     alike, space = surroundings(cluster, revision.after), revision.after.namespace
-    if alike is None or any(one.bound or one.workload.namespace == space for one in known.lenders):
+    if alike is None or any(lender.bound or lender.workload.namespace == space for lender in known.lenders):
         return None
     before = revision.before.strategy if revision.before else None
-    lenders = tuple((one.workload.key, one.replicas) for one in known.lenders)
-    return alike, before, lenders, tuple((one.pool, one.most) for one in known.pools)
+    lenders = tuple((lender.workload.key, lender.replicas) for lender in known.lenders)
+    return alike, before, lenders, tuple((pool.pool, pool.most) for pool in known.pools)

@@ -125,8 +125,8 @@ class Knobs(Record):
     @property
     def around(self) -> tuple[int, ...]:
         """How far each knob goes but those of the changes' own."""
-        lent = (len(one.replicas) for one in self.lenders)
-        return (len(self.orders) - 1, *lent, *(one.most for one in self.pools), self.quota, self.moves)
+        lent = (len(lender.replicas) for lender in self.lenders)
+        return (len(self.orders) - 1, *lent, *(pool.most for pool in self.pools), self.quota, self.moves)
 
     @property
     def ways_count(self) -> int:
@@ -186,7 +186,7 @@ def knobs(
     lenders = tuple(_lenders(case, lacking, cut)) if Lever.LEND in levers else ()
     growing = tuple(_growing(case, pools, cut, past_limits=past_limits)) if Lever.NODES in levers else ()
     spaces = {r.after.namespace for r in case.revisions}
-    has_quota = any(one.namespace in spaces for one in case.cluster.snapshot.resource_quotas)
+    has_quota = any(quota.namespace in spaces for quota in case.cluster.snapshot.resource_quotas)
     return Knobs(
         ways=ways, orders=orders, lenders=lenders, pools=growing, quota=int(Lever.QUOTA in levers and has_quota),
         cut=tuple(cut),
@@ -328,7 +328,7 @@ def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
 
 
 def _growing(case: PlanCase, pools: Sequence[NodePool], cut: list[str], *, past_limits: bool) -> Iterator[Growing]:
-    cluster, known = case.cluster, {one.name: one for one in pools}
+    cluster, known = case.cluster, {pool.name: pool for pool in pools}
     templates: dict[str, Node] = {}
     for place in range(len(case.revisions)):
         shape = case.shape(place)

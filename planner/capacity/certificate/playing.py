@@ -96,9 +96,9 @@ class Player:
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
         self._bests: dict[tuple[int, int], tuple[float, float]] = {}
-        self.money = tuple(_money(book, one.template) for one in knobs.pools)
+        self.money = tuple(_money(book, pool.template) for pool in knobs.pools)
         self.is_priced = None not in self.money
-        self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [one.template for one in knobs.pools]))
+        self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [pool.template for pool in knobs.pools]))
         self.played = 0
 
     # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,8 +231,8 @@ class Player:
         snapshot = cluster.snapshot
         if self._may_be_moved or unread_autoscalers(snapshot, changes) or not is_proven(run, changes):
             return False
-        for one, left in lent:
-            if moves_between(autoscalers_of(snapshot, one.workload.key), left) is not None:
+        for lender, left in lent:
+            if moves_between(autoscalers_of(snapshot, lender.workload.key), left) is not None:
                 return False
         clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
         return clocks.is_proven and not clocks.sentence
@@ -256,7 +256,7 @@ class Player:
         """Whether, whatever its way is, the only change's new pods don't fit beside those that stay where they are in any run of the plan."""
         if len(self.case.revisions) != 1 or plan.moves or self.case.cluster.later:
             return False
-        lent = {one.workload.key for one, _ in self._lent(plan)}
+        lent = {lender.workload.key for lender, _ in self._lent(plan)}
         key = (plan.nodes, *sorted(lent))
         if key not in self._lacking:
             cluster, after = self._cluster(plan), self.case.revisions[0].after
@@ -271,7 +271,7 @@ class Player:
 
     @cached_property
     def _staying(self) -> dict[str, IntArray]:
-        lenders = [one.workload.key for one in self.knobs.lenders if one.bound]
+        lenders = [lender.workload.key for lender in self.knobs.lenders if lender.bound]
         return staying(self.case.cluster, self.case.revisions[0].after, self.case.shape(0), lenders)
 
     @cached_property
@@ -298,11 +298,11 @@ class Player:
                 for key, amount in usage(admission.prepare(workload.namespace, template.spec)).items():
                     of[key] = max(of.get(key, 0), amount)
         return not run.refusals and all(
-            key in asked[one.namespace]
-            and admission.most_used[one.namespace, one.name].get(key, 0) + asked[one.namespace][key] <= bound
-            for one in snapshot.resource_quotas
-            if one.namespace in spaces
-            for key, bound in one.hard.items()
+            key in asked[quota.namespace]
+            and admission.most_used[quota.namespace, quota.name].get(key, 0) + asked[quota.namespace][key] <= bound
+            for quota in snapshot.resource_quotas
+            if quota.namespace in spaces
+            for key, bound in quota.hard.items()
         )
 
     def made_none(self, run: Run) -> bool:
@@ -334,25 +334,25 @@ class Player:
                 )
                 found = found.with_snapshot(replace(found.snapshot, resource_quotas=lifted))
             if any(plan.nodes):
-                kinds = [one for one, n in zip(self.knobs.pools, plan.nodes, strict=True) for _ in range(n)]
-                found = found.grown(tuple(empty_copy(found, one.template, i) for i, one in enumerate(kinds)))
+                kinds = [growing for growing, n in zip(self.knobs.pools, plan.nodes, strict=True) for _ in range(n)]
+                found = found.grown(tuple(empty_copy(found, growing.template, i) for i, growing in enumerate(kinds)))
             self._clusters[key] = found
         return found
 
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
         pairs = zip(self.knobs.lenders, plan.lent, strict=True)
-        return [(one, one.replicas[position - 1]) for one, position in pairs if position]
+        return [(lender, lender.replicas[position - 1]) for lender, position in pairs if position]
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:
         return [
-            Revision(before=one.workload, after=replace(one.workload, replicas=left), has_new_template=False)
-            for one, left in lent
+            Revision(before=lender.workload, after=replace(lender.workload, replicas=left), has_new_template=False)
+            for lender, left in lent
         ]
 
     def _lent_disturbed(self, plan: Plan) -> int:
         moves = self.moved[plan.moves - 1].moves if plan.moves else 0
-        return moves + sum(one.disturbed(left) for one, left in self._lent(plan))
+        return moves + sum(lender.disturbed(left) for lender, left in self._lent(plan))
 
     def _revisions(self, plan: Plan) -> list[Revision]:
         ways = [self.knobs.ways[place][position] for place, position in enumerate(plan.ways)]
@@ -364,7 +364,7 @@ class Player:
                 replace(one, after_seconds=WHEN_AT_REST) if turn or waits else one for turn, one in enumerate(revisions)
             ]
         if order is None or (waits and len(revisions) == 1):
-            return [replace(one, after_seconds=WHEN_AT_REST) for one in revisions]
+            return [replace(revision, after_seconds=WHEN_AT_REST) for revision in revisions]
         return revisions
 
     @cached_property
@@ -393,7 +393,7 @@ class Player:
 
     def _arrival(self, plan: Plan) -> float:
         """Until new nodes take pods, and pods have moved."""
-        gpus = [gpu_count(one.template) for one, n in zip(self.knobs.pools, plan.nodes, strict=True) if n]
+        gpus = [gpu_count(growing.template) for growing, n in zip(self.knobs.pools, plan.nodes, strict=True) if n]
         come = max((arrival_seconds(has_gpus=bool(one)) for one in gpus), default=0.0)
         return come + (self.moved[plan.moves - 1].seconds if plan.moves else 0.0)
 

@@ -48,7 +48,7 @@ class Found(Record):
     @property
     def is_proven(self) -> bool:
         """Whether these are the plans worth having, and no others."""
-        return self.is_whole and not self.unsure and all(one.is_proven for one in self.best)
+        return self.is_whole and not self.unsure and all(outcome.is_proven for outcome in self.best)
 
 
 def dominates(one: Costs, other: Costs) -> bool:
@@ -147,7 +147,7 @@ class _Search:
         if not found.is_proven:
             self.unsure.append((bound, replace(found, run=None)))
         if found.completes and is_worth:
-            self.best = [one for one in self.best if not dominates(found.costs, one.costs)]
+            self.best = [outcome for outcome in self.best if not dominates(found.costs, outcome.costs)]
             self.best.append(found)
             if self.does is not None and not self._asks_more(found.costs) and self.does(found):
                 self.anchor = found
@@ -167,15 +167,15 @@ class _Search:
         if by_itself is None or plan.quota or plan.order or plan == by_itself.plan:
             return False
         spaces = {r.after.namespace for r in self.player.case.revisions}
-        lent = (one for one, position in zip(self.knobs.lenders, plan.lent, strict=True) if position)
-        if any(one.workload.namespace in spaces for one in lent):
+        lent = (lender for lender, position in zip(self.knobs.lenders, plan.lent, strict=True) if position)
+        if any(lender.workload.namespace in spaces for lender in lent):
             return False
         if not by_itself.is_proven:
             self.unsure.append((self.player.bound(plan), replace(by_itself, plan=plan, run=None)))
         return True
 
     def _is_beaten(self, costs: Costs) -> bool:
-        return any(dominates(one.costs, costs) for one in self.best)
+        return any(dominates(outcome.costs, costs) for outcome in self.best)
 
 
 def _by_itself(plan: Plan) -> Plan:

@@ -64,7 +64,7 @@ def certificate(
     case = PlanCase(
         cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed
     )
-    unknown = [one.what for one in prepared.unknown]
+    unknown = [unknown_object.what for unknown_object in prepared.unknown]
     unknown += [u.what for r in case.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))]
     return _Writer(case, asked, pools, book, units).written(unknown)
 
@@ -82,7 +82,7 @@ class _Writer:
         self.lacking = self.lacking if all(why.reason in _SHORT for why in stuck) else ()
 
     def written(self, unknown: Sequence[str]) -> Certificate:
-        names = tuple(one.value for one in Lever if one in self.levers)
+        names = tuple(lever.value for lever in Lever if lever in self.levers)
         if unknown:
             return Certificate(
                 sentence=Text(f"not known: {unknown[0]}"), levers=names, plans=(), is_known=False, is_proven=False,
@@ -92,8 +92,8 @@ class _Writer:
         found = search(self.case, known, self.book, room_made=made.moved, units=self.units)
         why_not = tuple(self._doubts(found, known, made))
         is_proven = not why_not and (found.is_proven or found.is_refused)
-        plans = tuple(self._plan(one, known, made) for one in found.best)
-        nearest = "" if any(not one.down_seconds for one in found.best) else self._nearest(found)
+        plans = tuple(self._plan(outcome, known, made) for outcome in found.best)
+        nearest = "" if any(not outcome.down_seconds for outcome in found.best) else self._nearest(found)
         return Certificate(
             sentence=Text(self._sentence(found, plans, is_proven=is_proven)), levers=names, plans=plans, is_known=True,
             is_proven=is_proven, looked_at=found.looked_at, played=found.played, total=found.total,
@@ -132,7 +132,7 @@ class _Writer:
             yield "an autoscaler may move replicas meanwhile"
         if found.unsure:
             yield f"in {count(found.unsure, 'plan')} chance decides: who is placed or ends first, or others that are in flight"
-        elif not all(one.is_proven for one in found.best):
+        elif not all(outcome.is_proven for outcome in found.best):
             yield "chance has a say in some of the plans"
 
     # ── the words ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -147,7 +147,7 @@ class _Writer:
             return f"no plan within these levers {verb} ({sure})"
         needs = _needs(found.best)
         if not needs:
-            free = sum(not set(_need_of(one)) for one in found.best)
+            free = sum(not set(_need_of(outcome)) for outcome in found.best)
             which = "it needs" if len(plans) == 1 else f"{free:,} of them {plural(free, 'needs', 'need')}"
             disturb = plural(free, "disturbs", "disturb")
             return f"{number}; {which} no node and no downtime, and {disturb} nobody else ({sure})"
@@ -158,7 +158,7 @@ class _Writer:
         """The lever that would make a plan possible, or one without downtime, and how many plans there would be."""
         what = "without downtime" if found.best else ""
         asked = [(self.levers, True)] if Lever.NODES in self.levers else []
-        asked += [(self.levers | {one}, False) for one in Lever if one not in self.levers]
+        asked += [(self.levers | {lever}, False) for lever in Lever if lever not in self.levers]
         for levers, past_limits in asked:
             known, made = self._knobs(levers, past_limits=past_limits)
             if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers)[0].pools):
@@ -167,7 +167,7 @@ class _Writer:
                 more = search(self.case, known, self.book, room_made=made.moved, units=_NEAREST_UNITS)
             except TooLargeError:
                 continue
-            better = [one for one in more.best if not (what and one.down_seconds)]
+            better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
             if better:
                 title = self._title(min(better, key=lambda one: (sum(one.plan.nodes), one.costs)), known, made)
                 past = f", {self._past(better, known)}" if past_limits else ""
@@ -337,25 +337,25 @@ class _Writer:
 
 def _needs(best: Sequence[Outcome]) -> list[str]:
     """What every plan needs one of: ``a node``, ``4 min of downtime``, ``2 pods of others``; none where one needs nothing."""
-    sets = [frozenset(_need_of(one)) for one in best]
+    sets = [frozenset(_need_of(outcome)) for outcome in best]
     least = [some for some in dict.fromkeys(sets) if not any(other < some for other in sets)]
     if frozenset() in least:
         return []
     said = []
     for some in sorted(least, key=lambda some: (len(some), sorted(some))):
-        mine = [one for one, own in zip(best, sets, strict=True) if own == some]
+        mine = [outcome for outcome, own in zip(best, sets, strict=True) if own == some]
         words = []
         if "node" in some:
-            number = min(sum(one.plan.nodes) for one in mine)
+            number = min(sum(outcome.plan.nodes) for outcome in mine)
             words.append("a node" if number == 1 else f"{number:,} nodes")
         if "down" in some:
-            words.append(f"{duration(min(one.down_seconds for one in mine))} of downtime")
+            words.append(f"{duration(min(outcome.down_seconds for outcome in mine))} of downtime")
         if "left" in some:
             words.append(
                 f"leaving {count(min(one.left for one in mine), 'pod')} as {plural(min(one.left for one in mine), 'it is', 'they are')}"
             )
         if "others" in some:
-            words.append(f"ending {count(min(one.disturbed for one in mine), 'pod')} of others")
+            words.append(f"ending {count(min(outcome.disturbed for outcome in mine), 'pod')} of others")
         said.append(" and ".join(words))
     return said
 

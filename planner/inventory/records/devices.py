@@ -17,7 +17,7 @@ from planner.kubernetes.records import EMPTY, FrozenMap
 
 
 def _cel(_: Shared, selectors: list[wire.DeviceSelector]) -> tuple[str, ...]:
-    return tuple(one.cel.expression for one in selectors if one.cel)
+    return tuple(selector.cel.expression for selector in selectors if selector.cel)
 
 
 def _first_term(selector: wire.NodeSelector | None) -> model.NodeSelectorTerm | None:
@@ -49,7 +49,7 @@ def _device(_: Shared, device: wire.Device) -> model.Device:
         attributes=FrozenMap(attributes),
         capacity=FrozenMap(capacity),
         taints=read_taints(body.taints or []),
-        counters=_counters((one.counter_set, one) for one in body.consumes_counters or ()),
+        counters=_counters((counter.counter_set, counter) for counter in body.consumes_counters or ()),
         node_name=body.node_name or "",
         all_nodes=bool(body.all_nodes),
         node_selector=_first_term(body.node_selector),
@@ -76,9 +76,9 @@ def _amounts(quantities: wire.Quantities | None) -> model.Amounts:
 
 def _counters(sets: Iterable[tuple[str, wire.CounterSet]]) -> tuple[tuple[str, str, int], ...]:
     return tuple(
-        (name, counter, amount(one.value, counter))
+        (name, counter, amount(device_capacity.value, counter))
         for name, counters in sets
-        for counter, one in (counters.counters or {}).items()
+        for counter, device_capacity in (counters.counters or {}).items()
     )
 
 
@@ -140,13 +140,13 @@ RESOURCE_SLICE = Kept(
 def _taken(allocation: wire.Allocation) -> list[wire.AllocatedDevice]:
     """The devices of an allocation that it takes: with admin access it takes nothing."""
     results = (allocation.devices.results or ()) if allocation.devices else ()
-    return [one for one in results if not one.admin_access]
+    return [result for result in results if not result.admin_access]
 
 
 def _consumed(_: Shared, allocation: wire.Allocation) -> tuple[model.Amounts, ...]:
     taken = _taken(allocation)
-    is_shared = any(one.consumed_capacity for one in taken)
-    return tuple(_amounts(one.consumed_capacity) for one in taken) if is_shared else ()
+    is_shared = any(device.consumed_capacity for device in taken)
+    return tuple(_amounts(device.consumed_capacity) for device in taken) if is_shared else ()
 
 
 _ALLOCATION = "status.allocation"

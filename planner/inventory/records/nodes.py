@@ -48,7 +48,7 @@ def _conditions(shared: Shared, conditions: list[wire.NodeCondition]) -> Labels:
     for condition in conditions:
         shared.seconds(condition.last_heartbeat_time)
         condition.last_heartbeat_time = None  # tells when the snapshot was taken, and nothing else
-    return shared.conditions({one.type: one.status for one in conditions})
+    return shared.conditions({node_condition.type: node_condition.status for node_condition in conditions})
 
 
 def _images(_: Shared, images: list[wire.Image]) -> FrozenMap[int] | None:

@@ -36,7 +36,7 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
 
 
 def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[model.ContainerMetrics, ...]:
-    usages = [(one.name, shared.amounts(one.usage)) for one in containers]
+    usages = [(container.name, shared.amounts(container.usage)) for container in containers]
     return tuple(
         model.ContainerMetrics(
             container=name, cpu_millicores=usage.get("cpu", 0), working_set_bytes=usage.get("memory", 0)

@@ -39,9 +39,9 @@ _NODE_NAME = re.compile(rb"[a-z0-9][a-z0-9.-]{2,252}")
 _NODE_MARK, _TOKEN_MARK = b"headroom-mark-of-a-node", b"headroom-mark-of-a-token"
 _FIELDS: Final = frozenset(
     name.encode()
-    for one in vars(wire).values()
-    if isinstance(one, type) and issubclass(one, msgspec.Struct)
-    for name in one.__struct_encode_fields__
+    for var in vars(wire).values()
+    if isinstance(var, type) and issubclass(var, msgspec.Struct)
+    for name in var.__struct_encode_fields__
 )
 
 

@@ -194,11 +194,11 @@ def is_resized(spec: wire.PodSpec, status: wire.PodStatus) -> bool:
 
 
 def _says_resources(status: wire.PodStatus) -> bool:
-    for one in status.container_statuses or ():
-        if one.resources is not None:
+    for container_status in status.container_statuses or ():
+        if container_status.resources is not None:
             return True
     inits = status.init_container_statuses
-    return inits is not None and any(one.resources is not None for one in inits)
+    return inits is not None and any(init.resources is not None for init in inits)
 
 
 def _effective(
@@ -209,7 +209,7 @@ def _effective(
     current = [in_force or {}, known.allocated_resources or {}]
     if all(one == own for one in current):
         return asked
-    pending = (one.reason for one in status.conditions or () if one.type == "PodResizePending")
+    pending = (condition.reason for condition in status.conditions or () if condition.type == "PodResizePending")
     if "Infeasible" not in pending:
         current.append(own)
     names = dict.fromkeys(name for amounts in current for name in amounts)
@@ -220,7 +220,7 @@ def _effective(
 
 
 def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
-    states = [_container_state(shared, one, False) for one in status.container_statuses or ()]
+    states = [_container_state(shared, container_status, False) for container_status in status.container_statuses or ()]
     if status.init_container_statuses:
         states += [_container_state(shared, one, True) for one in status.init_container_statuses]
     return tuple(states)
@@ -296,7 +296,7 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
 
 def without_token(volumes: list[wire.Volume] | None) -> list[wire.Volume] | None:
     """`volumes` without the one that admission adds."""
-    return [one for one in volumes or () if not one.name.startswith(MOUNTED_BY_ADMISSION)] or None
+    return [volume for volume in volumes or () if not volume.name.startswith(MOUNTED_BY_ADMISSION)] or None
 
 
 def _cut_hooks(lifecycle: wire.Lifecycle) -> None:
@@ -314,7 +314,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         shared.once(
             "host-containers" if host_network else "containers",
             some or [],
-            lambda many: tuple(_container(shared, one, host_network) for one in many),
+            lambda many: tuple(_container(shared, container, host_network) for container in many),
         )
         for some in (spec.containers, spec.init_containers)
     )
@@ -336,7 +336,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         node_affinity=_node_affinity(affinity.node_affinity),
         pod_affinity=_pod_affinity(shared, affinity.pod_affinity),
         pod_anti_affinity=_pod_affinity(shared, affinity.pod_anti_affinity),
-        topology_spread=tuple(_spread(shared, one) for one in spec.topology_spread_constraints or ()),
+        topology_spread=tuple(_spread(shared, constraint) for constraint in spec.topology_spread_constraints or ()),
         tolerations=shared.once("tolerations", spec.tolerations or [], read_tolerations),
         node_name=shared.text(spec.node_name),
         priority_class_name=shared.text(spec.priority_class_name),
@@ -348,8 +348,8 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
         host_users=spec.host_users is not False,
         os=(spec.os.name or "") if spec.os else "",
         security=_security(shared, spec.security_context),
-        volumes=tuple(_volume(shared, one) for one in spec.volumes or ()),
-        resource_claims=tuple(_pod_claim(one) for one in spec.resource_claims or ()),
+        volumes=tuple(_volume(shared, volume) for volume in spec.volumes or ()),
+        resource_claims=tuple(_pod_claim(claim) for claim in spec.resource_claims or ()),
         scheduler_name=shared.text(spec.scheduler_name) or DEFAULT_SCHEDULER,
         scheduling_gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         runtime_class_name=shared.text(spec.runtime_class_name),
@@ -376,7 +376,7 @@ def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
         yield "readinessGates"
     if spec.scheduling_group is not None:
         yield "schedulingGroup"
-    if any(one.restart_policy_rules for one in (*(spec.containers or ()), *(spec.init_containers or ()))):
+    if any(container.restart_policy_rules for container in (*(spec.containers or ()), *(spec.init_containers or ()))):
         yield "restartPolicyRules"
 
 
@@ -436,7 +436,7 @@ def _security_context(context: wire.SecurityContext) -> model.SecurityContext:
         app_armor=None if context.app_armor_profile is None else context.app_armor_profile.type or "",
         se_linux=None if options is None else (options.type or "", options.user or "", options.role or ""),
         is_host_process=bool(context.windows_options and context.windows_options.host_process),
-        sysctls=tuple(one.name for one in context.sysctls or ()),
+        sysctls=tuple(sysctl.name for sysctl in context.sysctls or ()),
     )
 
 
@@ -449,8 +449,8 @@ def _handler_hosts(container: wire.Container) -> tuple[str, ...]:
         life.post_start,
         life.pre_stop,
     )
-    handlers = [one for asker in askers if asker is not None for one in (asker.http_get, asker.tcp_socket)]
-    return tuple(one.host for one in handlers if one is not None and one.host)
+    handlers = [handler for asker in askers if asker is not None for handler in (asker.http_get, asker.tcp_socket)]
+    return tuple(handler.host for handler in handlers if handler is not None and handler.host)
 
 
 def _host_ports(ports: list[wire.ContainerPort] | None, host_network: bool) -> tuple[model.HostPort, ...]:
@@ -496,12 +496,12 @@ def _pod_level(
     limits: dict[str, int] = dict(shared.amounts(resources.limits))
     requests: dict[str, int] = dict(shared.amounts(resources.requests))
     everyone = (*containers, *init_containers)
-    for name in sorted({name for one in everyone for name in one.limits if name.startswith(HUGE_PAGES)}):
+    for name in sorted({name for container in everyone for name in container.limits if name.startswith(HUGE_PAGES)}):
         if name not in requests and name not in limits:
             limits[name] = asked_at_once(containers, init_containers, name)
     if limits:
         for name in (CPU, MEMORY):
-            if name not in requests and any(name in one.requests for one in everyone):
+            if name not in requests and any(name in container.requests for container in everyone):
                 requests[name] = asked_at_once(containers, init_containers, name)
         for name, limit in limits.items():
             requests.setdefault(name, limit)

@@ -97,7 +97,7 @@ def _without_services(canary: wire.Canary) -> str:
     of_hosts = routing.istio is not None and routing.istio.destination_rule is None
     routers = [routing.smi, routing.apisix, routing.ambassador, routing.nginx, routing.app_mesh, routing.traefik]
     needs = (of_hosts or routing.alb is not None) and canary.ping_pong is None
-    is_without = needs or any(one is not None for one in routers)
+    is_without = needs or any(router is not None for router in routers)
     return "trafficRouting without stableService and canaryService" if is_without else ""
 
 
@@ -109,13 +109,13 @@ def _canary(canary: wire.Canary, refused: str) -> Canary:
     routing, whole = canary.traffic_routing, _whole(canary)
     unmodelled = [
         name
-        for name, one in (
+        for name, present in (
             ("replicaProgressThreshold", canary.replica_progress_threshold),
             ("antiAffinity", canary.anti_affinity),
         )
-        if one is not None
+        if present is not None
     ]
-    steps = tuple(_step(one, whole) for one in canary.steps or ())
+    steps = tuple(_step(step, whole) for step in canary.steps or ())
     # an experiment makes pods of its own
     unmodelled += [f"a step ({step.other})" for step in steps if step.other in ("experiment", _NO_STEP)][:1]
     delay = canary.scale_down_delay_seconds
@@ -183,7 +183,7 @@ def _blue_green(one: wire.BlueGreen, refused: str) -> BlueGreen:
 def read_progress(status: wire.WorkloadStatus) -> Progress:
     """Where an Argo Rollout is."""
     weights = status.canary.weights if status.canary is not None else None
-    paused = [one.reason for one in status.pause_conditions or () if one.reason in _MANUAL]
+    paused = [condition.reason for condition in status.pause_conditions or () if condition.reason in _MANUAL]
     of_services = status.blue_green or wire.BlueGreenStatus()
     return Progress(
         stable=status.stable_rs or "",

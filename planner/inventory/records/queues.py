@@ -27,13 +27,13 @@ def _quota_group(_: Shared, group: wire.ResourceGroup) -> model.QuotaGroup:
         quotas=tuple(
             model.FlavorQuota(
                 flavor=flavor.name,
-                resource=one.name,
-                nominal=amount(one.nominal_quota, one.name),
-                borrowing_limit=amount_or_none(one.borrowing_limit, one.name),
-                lending_limit=amount_or_none(one.lending_limit, one.name),
+                resource=resource.name,
+                nominal=amount(resource.nominal_quota, resource.name),
+                borrowing_limit=amount_or_none(resource.borrowing_limit, resource.name),
+                lending_limit=amount_or_none(resource.lending_limit, resource.name),
             )
             for flavor in group.flavors or ()
-            for one in flavor.resources or ()
+            for resource in flavor.resources or ()
         ),
     )
 
@@ -43,7 +43,7 @@ def _policy(_: Shared, text: str) -> str | None:
 
 
 def _checks(_: Shared, named: list[str] | None, rules: list[wire.CheckRule] | None) -> Any:
-    of_some = ((one.name, tuple(one.on_flavors or ())) for one in rules or ())
+    of_some = ((rule.name, tuple(rule.on_flavors or ())) for rule in rules or ())
     return (*((one, ()) for one in named or ()), *of_some)
 
 
@@ -110,7 +110,7 @@ _SET = Kept(
     least="minCount",
     spec=at("template", wire.PodTemplate, lambda shared, one: one.spec and known_spec(shared, cut(one.spec)).record),
     is_topological=of(
-        lambda _, *levels: any(one is not None and one is not False for one in levels),
+        lambda _, *levels: any(level is not None and level is not False for level in levels),
         *((f"topologyRequest.{name}", str) for name in ("required", "preferred")),
         ("topologyRequest.unconstrained", bool),
     ),
@@ -128,7 +128,7 @@ _GRANTED = Kept(
 
 
 def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
-    changed = {one.type: shared.seconds(one.last_transition_time) for one in conditions}
+    changed = {condition.type: shared.seconds(condition.last_transition_time) for condition in conditions}
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
 
 

@@ -20,8 +20,8 @@ def read_selector(shared: Shared, selector: wire.LabelSelector | None) -> model.
 def read_requirements(requirements: list[wire.Requirement] | None) -> tuple[model.Requirement, ...]:
     """Requirements, of labels or fields."""
     return tuple(
-        model.Requirement(key=one.key, operator=one.operator, values=tuple(one.values or ()))
-        for one in requirements or ()
+        model.Requirement(key=requirement.key, operator=requirement.operator, values=tuple(requirement.values or ()))
+        for requirement in requirements or ()
     )
 
 
@@ -52,9 +52,9 @@ def read_toleration(toleration: wire.Toleration) -> model.Toleration:
 
 def read_tolerations(tolerations: list[wire.Toleration]) -> tuple[model.Toleration, ...]:
     """Tolerations, in their order."""
-    return tuple(read_toleration(one) for one in tolerations)
+    return tuple(read_toleration(toleration) for toleration in tolerations)
 
 
 def read_taints(taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
     """Taints, in their order."""
-    return tuple(model.Taint(key=one.key, value=one.value or "", effect=one.effect) for one in taints)
+    return tuple(model.Taint(key=taint.key, value=taint.value or "", effect=taint.effect) for taint in taints)

@@ -100,16 +100,16 @@ def read_set(shared: Shared, found: FoundSet) -> model.Template:
 def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:
     groups = group_count(row, document)
     return tuple(
-        model.PodsAlike(role=one.role, template=read_set(shared, one), count=groups * one.count)
-        for one in found_sets(row, document)
+        model.PodsAlike(role=found_set.role, template=read_set(shared, found_set), count=groups * found_set.count)
+        for found_set in found_sets(row, document)
     )
 
 
 def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
     references = metadata.get("ownerReferences")
-    for one in references if isinstance(references, list) else ():
-        if isinstance(one, Mapping) and one.get("controller") is True:
-            return shared.owner(*(str(one.get(key) or "") for key in ("kind", "name", "uid")))
+    for reference in references if isinstance(references, list) else ():
+        if isinstance(reference, Mapping) and reference.get("controller") is True:
+            return shared.owner(*(str(reference.get(key) or "") for key in ("kind", "name", "uid")))
     return None
 
 

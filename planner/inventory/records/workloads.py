@@ -178,7 +178,7 @@ def _generation(observed: int | str | None) -> int | None:
 
 
 def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
-    told = next((one for one in status.conditions or () if one.type == "Progressing"), None)
+    told = next((condition for condition in status.conditions or () if condition.type == "Progressing"), None)
     return shared.seconds(told.last_update_time or told.last_transition_time) if told is not None else None
 
 

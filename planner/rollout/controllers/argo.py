@@ -47,9 +47,9 @@ class ArgoController(OverSets):
         self.sets: dict[str, ReplicaSetController] = {}  # by hash, oldest first
         self.has_new_template = has_new_template
         known = sorted(sets_by_owner(simulation.cluster).get(workload.uid, []), key=_age)
-        for one in known:
-            self.sets[_hash(one)] = self._controller(one)
-            self.own(simulation, self.sets[_hash(one)])
+        for replica_set in known:
+            self.sets[_hash(replica_set)] = self._controller(replica_set)
+            self.own(simulation, self.sets[_hash(replica_set)])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
         told = (before or workload).progress or Progress()
         self.new_hash = _hash(min(equal, key=_age)) if equal else NEW_HASH
@@ -91,17 +91,17 @@ class ArgoController(OverSets):
         return [(name, one) for name, one in self.sets.items() if name not in (self.new_hash, self.stable)]
 
     def _available(self, simulation: Simulation, hash_: str) -> int:
-        one = self.sets.get(hash_)
-        return one.reported_available(simulation) if one is not None else 0
+        controller = self.sets.get(hash_)
+        return controller.reported_available(simulation) if controller is not None else 0
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateBaseStatus` and the two strategies give them."""
         sets = [self.sets[self.active]] if self.blue_green and self.active in self.sets else [*self.sets.values()]
         return {
-            "replicas": sum(one.tally(simulation).count(lacking=ENDING) for one in self.sets.values()),
+            "replicas": sum(controller.tally(simulation).count(lacking=ENDING) for controller in self.sets.values()),
             "updatedReplicas": self.new.active(simulation) if self.new is not None else 0,
-            "readyReplicas": sum(one.tally(simulation).count(READY, lacking=ENDING) for one in sets),
-            "availableReplicas": sum(one.available(simulation) for one in sets),
+            "readyReplicas": sum(controller.tally(simulation).count(READY, lacking=ENDING) for controller in sets),
+            "availableReplicas": sum(controller.available(simulation) for controller in sets),
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
@@ -205,7 +205,7 @@ class ArgoController(OverSets):
             weight=weight,
             new=numbers(self.new_hash),
             stable=numbers(self.stable) if self.stable != self.new_hash else None,
-            others=sum(one.replicas for _, one in self._others()),
+            others=sum(controller.replicas for _, controller in self._others()),
         )
 
     def _size_sets(self, simulation: Simulation, weight: int | None, *, stable_weight: int | None = None) -> bool:
@@ -244,26 +244,26 @@ class ArgoController(OverSets):
     def _shrink_others(self, simulation: Simulation) -> bool:
         """`scaleDownOldReplicaSetsForCanary`."""
         assert self.canary is not None
-        others = [(name, one) for name, one in self._others() if one.replicas > 0]
+        others = [(name, controller) for name, controller in self._others() if controller.replicas > 0]
         scaled = False
-        for _, one in others:
-            available = one.reported_available(simulation)
-            if one.replicas > available:
-                scaled = self._set(one, available) or scaled
-        spare = sum(one.reported_available(simulation) for one in self.sets.values())
+        for _, controller in others:
+            available = controller.reported_available(simulation)
+            if controller.replicas > available:
+                scaled = self._set(controller, available) or scaled
+        spare = sum(controller.reported_available(simulation) for controller in self.sets.values())
         spare -= self.replicas - self._counts(simulation, self.weight).unavailable
-        for name, one in sorted(others, key=lambda pair: -pair[1].created_at):
+        for name, controller in sorted(others, key=lambda pair: -pair[1].created_at):
             if spare <= 0:
                 break
-            if one.replicas == 0:
+            if controller.replicas == 0:
                 continue
-            left = max(0, one.replicas - spare)
+            left = max(0, controller.replicas - spare)
             if self.canary.is_routed:
                 has_delay = not self.canary.scales_stable and (self._is_promoted() or name in self.delayed)
-                left = one.replicas if has_delay and not self._delay_is_over(name) else 0
-            taken = one.replicas - left
+                left = controller.replicas if has_delay and not self._delay_is_over(name) else 0
+            taken = controller.replicas - left
             if taken:
-                scaled = self._set(one, left) or scaled
+                scaled = self._set(controller, left) or scaled
                 spare -= taken
         return scaled
 
@@ -310,7 +310,7 @@ class ArgoController(OverSets):
             wanted = counts.stable_wanted
             if stable is None or not stable.replicas == wanted == stable.reported_replicas(simulation):
                 return False
-        others = sum(one.reported_available(simulation) for _, one in self._others())
+        others = sum(controller.reported_available(simulation) for _, controller in self._others())
         return self.canary.is_routed or others == 0
 
     def _pause(self) -> None:

@@ -53,7 +53,7 @@ class CanaryCounts(Record):
             return 0
         if self.step is None or self.step >= len(self.canary.steps):
             return self.canary.whole_weight
-        return next((one.weight for one in self._so_far if one.weight is not None), 0)
+        return next((canary_step.weight for canary_step in self._so_far if canary_step.weight is not None), 0)
 
     @property
     def _so_far(self) -> list[CanaryStep]:
@@ -67,7 +67,7 @@ class CanaryCounts(Record):
             return None
         if self.is_aborted and self.canary.abort_delay_seconds != 0:
             return None
-        last = next((one for one in self._so_far if one.is_scale), None)
+        last = next((canary_step for canary_step in self._so_far if canary_step.is_scale), None)
         return None if last is None or last.scale_matches else last
 
     @property

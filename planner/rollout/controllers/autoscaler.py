@@ -40,7 +40,7 @@ class AutoscalerController(Controller):
 
 def autoscalers(simulation: Simulation, controllers: Mapping[str, Controller]) -> Iterator[Controller]:
     """Those with something to do: the replicas of a workload are outside their bounds."""
-    for key, one in controllers.items():
+    for key, controller in controllers.items():
         known = autoscalers_of(simulation.snapshot, key)
-        if known and is_scaled(one) and brought_within(known, one.replicas) != one.replicas:
-            yield AutoscalerController(known, one)
+        if known and is_scaled(controller) and brought_within(known, controller.replicas) != controller.replicas:
+            yield AutoscalerController(known, controller)

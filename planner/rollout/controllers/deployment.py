@@ -78,7 +78,7 @@ class DeploymentController(OverSets):
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``, as `calculateStatus` gives them."""
-        tallies = [one.tally(simulation) for one in self.all_sets]
+        tallies = [controller.tally(simulation) for controller in self.all_sets]
         available = sum(tally.count(AVAILABLE, lacking=ENDING) for tally in tallies)
         # unavailable is counted from the ReplicaSets' specs: pods that quota refused are unavailable too
         wanted = sum(s.replicas for s in self.all_sets)
@@ -245,26 +245,26 @@ class DeploymentController(OverSets):
         active.sort(key=lambda s: (s.created_at, s.name))
         available = {s.key: s.reported_available(simulation) for s in self.all_sets}
         cleaned = 0
-        for one in active:
+        for controller in active:
             if cleaned >= most:
                 break
-            unhealthy = one.replicas - available[one.key]
-            if one.replicas == 0 or unhealthy == 0:
+            unhealthy = controller.replicas - available[controller.key]
+            if controller.replicas == 0 or unhealthy == 0:
                 continue
             if unhealthy < 0:
                 return cleaned > 0  # its status is behind: the controller errs ("invalid request") and comes again
             count = min(most - cleaned, unhealthy)
-            self._set(one, one.replicas - count)
+            self._set(controller, controller.replicas - count)
             cleaned += count
         spare = sum(available.values()) - minimum
         removed = 0
-        for one in active:
+        for controller in active:
             if removed >= spare:
                 break
-            if one.replicas == 0:
+            if controller.replicas == 0:
                 continue
-            count = min(one.replicas, spare - removed)
-            self._set(one, one.replicas - count)
+            count = min(controller.replicas, spare - removed)
+            self._set(controller, controller.replicas - count)
             removed += count
         return cleaned + removed > 0
 

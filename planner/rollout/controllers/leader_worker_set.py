@@ -186,10 +186,10 @@ class LeaderWorkerSetController(RolloutController):
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def owners(self) -> tuple[str, ...]:
-        return (self.leaders.key, *(one.key for one in self.workers.values()))
+        return (self.leaders.key, *(worker.key for worker in self.workers.values()))
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        workers = (pod for one in self.workers.values() for pod in one.pods(simulation))
+        workers = (pod for worker in self.workers.values() for pod in worker.pods(simulation))
         return [*self.leaders.all_pods(simulation), *workers]
 
     def never_starts(self, simulation: Simulation) -> bool:
@@ -205,8 +205,8 @@ class LeaderWorkerSetController(RolloutController):
         states = [self._state(simulation, pod) for pod in self.leaders.all_pods(simulation)]
         return {
             "replicas": len(states),
-            "readyReplicas": sum(one.is_ready for one in states),
-            "updatedReplicas": sum(one.is_updated for one in states),
+            "readyReplicas": sum(state.is_ready for state in states),
+            "updatedReplicas": sum(state.is_updated for state in states),
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
@@ -257,7 +257,7 @@ class LeaderWorkerSetController(RolloutController):
         if self.is_later and there < wanted:
             return wanted, partition
         states = self._states(simulation, there)
-        unready = sum(not all(one) for one in states[:wanted]) + max(0, wanted - there)
+        unready = sum(not all(state) for state in states[:wanted]) + max(0, wanted - there)
         replicas = self._with_surge(unready, surge)
         if self.replicas_told != wanted:
             return replicas, min(partition, wanted + surge)
@@ -277,7 +277,7 @@ class LeaderWorkerSetController(RolloutController):
         """`rollingUpdatePartition`."""
         done = next((place for place, one in enumerate(reversed(states)) if not all(one)), len(states))
         lowest = max(0, there - done - step)
-        partition = lowest + sum(not one.is_ready for one in states[:lowest])
+        partition = lowest + sum(not state.is_ready for state in states[:lowest])
         for index in range(min(partition, there - 1), lowest - 1, -1):
             if states[index].is_ready and not states[index].is_updated:
                 break
@@ -294,10 +294,10 @@ class LeaderWorkerSetController(RolloutController):
     def _collect(self, simulation: Simulation) -> bool:
         """The garbage collector: workers go with their leader."""
         busy = False
-        for one in self.workers.values():
-            if one.leader.is_gone and not one.is_deleted:
-                one.is_deleted = busy = True
-                simulation.clock.wake(one.key)
+        for worker in self.workers.values():
+            if worker.leader.is_gone and not worker.is_deleted:
+                worker.is_deleted = busy = True
+                simulation.clock.wake(worker.key)
         return busy
 
     def _restart_groups(self, simulation: Simulation) -> bool:
@@ -305,19 +305,19 @@ class LeaderWorkerSetController(RolloutController):
         if self.groups.restarts not in RECREATES_GROUP:
             return False
         busy = False
-        for one in self.workers.values():
-            leader = one.leader
-            is_same = leader.shape.labels.get(LWS_REVISION, "") == one.revision
-            if one.is_deleted or leader.is_terminating or leader.is_gone or not is_same:
+        for worker in self.workers.values():
+            leader = worker.leader
+            is_same = leader.shape.labels.get(LWS_REVISION, "") == worker.revision
+            if worker.is_deleted or leader.is_terminating or leader.is_gone or not is_same:
                 continue
-            own = one.own()
+            own = worker.own()
             if not any(pod.is_terminating for pod in own):
                 continue
             if self.groups.restarts != RECREATES_GROUP[0] and len(own) < self.groups.size - 1:
                 continue
             simulation.delete(leader)
-            one.is_deleted = busy = True  # in the foreground: the leader stays until they are gone
-            simulation.clock.wake(one.key)
+            worker.is_deleted = busy = True  # in the foreground: the leader stays until they are gone
+            simulation.clock.wake(worker.key)
         return busy
 
     def _make_worker_sets(self, simulation: Simulation) -> bool:

@@ -30,13 +30,13 @@ class OverSets(RolloutController):
         self.all_sets: list[ReplicaSetController] = []  # the old ones, and a new one last
 
     def owners(self) -> tuple[str, ...]:
-        return tuple(one.key for one in self.all_sets)
+        return tuple(controller.key for controller in self.all_sets)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
-        return [pod for one in self.all_sets for pod in one.pods(simulation)]
+        return [pod for controller in self.all_sets for pod in controller.pods(simulation)]
 
     def is_terminating(self, simulation: Simulation) -> bool:
-        return any(one.tally(simulation).count(ENDING) for one in self.all_sets)
+        return any(controller.tally(simulation).count(ENDING) for controller in self.all_sets)
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
         """Somebody writes its replicas."""

@@ -37,10 +37,10 @@ class PlacedController(RolloutController):
             return not self.placed.idle and self._take_turns(simulation)
         groups = 0 if self.placed.idle else self.placed.groups
         is_turn = not self._to_make and self.begun < groups
-        if is_turn and (self.placed.gang is not Gang.GROUP or all(one.is_bound for one in self.all_pods(simulation))):
+        if is_turn and (self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))):
             simulation.foresee_pods(self.placed.group_size)
             self.begun += 1
-            self._to_make.extend(one for one in self.placed.sets for _ in range(one.count))
+            self._to_make.extend(alike for alike in self.placed.sets for _ in range(alike.count))
         if not self._to_make or self._refused_at == simulation.clock.tick:
             return False
         first = number = len(self.all_pods(simulation))
@@ -78,9 +78,9 @@ class PlacedController(RolloutController):
         if self._leaving is None:
             pods = enumerate(simulation.snapshot.pods)
             self._leaving = [simulation.pods.live(place) for place, pod in pods if pod.uid in self.placed.leaving]
-            for one in self._leaving:
-                simulation.delete(one)
-        return all(one.is_gone for one in self._leaving)
+            for pod in self._leaving:
+                simulation.delete(pod)
+        return all(pod.is_gone for pod in self._leaving)
 
     def whole_groups(self, simulation: Simulation) -> int:
         """Groups all of whose pods have nodes."""

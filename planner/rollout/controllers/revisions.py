@@ -70,7 +70,7 @@ def used_again(simulation: Simulation, before: Workload, after: Workload) -> str
     today = simulation.admission.prepare(before.namespace, before.template.spec)
     if _shown(after.template, spec) == _shown(before.template, today):
         return ""
-    claims = {one.name for one in after.claim_templates}
+    claims = {template.name for template in after.claim_templates}
     return next((_hash(pod) for pod in _pods(simulation, after) if _looks_like(pod, after.template, spec, claims)), "")
 
 
@@ -112,7 +112,7 @@ def _looks_like(pod: Pod, template: Template, spec: PodSpec, claims: Set[str]) -
 
 
 def _volumes(spec: PodSpec, besides: Set[str] = frozenset()) -> frozenset[Volume]:
-    return frozenset(one for one in spec.volumes if one.name not in besides)
+    return frozenset(volume for volume in spec.volumes if volume.name not in besides)
 
 
 def _compared(spec: PodSpec) -> tuple[object, ...]:

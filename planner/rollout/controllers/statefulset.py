@@ -222,12 +222,12 @@ class StatefulSetController(OverRevisions):
             return spec
         claims = tuple(
             Volume(
-                name=one.name,
+                name=template.name,
                 kind="persistentVolumeClaim",
-                claim_name=f"{one.name}-{pod_name}",
-                claim_template=one,
+                claim_name=f"{template.name}-{pod_name}",
+                claim_template=template,
             )
-            for one in self.workload.claim_templates
+            for template in self.workload.claim_templates
         )
         others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
         return replace(spec, volumes=others + claims)

@@ -23,13 +23,13 @@ def lacking(snapshot: Snapshot) -> tuple[str, ...]:
     known to be missing."""
     missing = tuple(kind for kind in NEEDED if snapshot.presence.get(kind, Presence.ABSENT).is_lacking)
     cohorts = snapshot.presence.get("Cohort")
-    is_hidden = cohorts is not None and cohorts.hides and any(one.cohort for one in snapshot.cluster_queues)
+    is_hidden = cohorts is not None and cohorts.hides and any(queue.cohort for queue in snapshot.cluster_queues)
     return (*missing, "Cohort") if is_hidden else missing
 
 
 def rules_of(snapshot: Snapshot) -> Rules:
     """How Kueue shares: fairly where it writes shares into the ClusterQueues' status, which it does then only; with its default strategies."""
-    is_fair = any(one.has_share for one in snapshot.cluster_queues)
+    is_fair = any(queue.has_share for queue in snapshot.cluster_queues)
     return Rules(fair=STRATEGIES if is_fair else None, is_old=is_fair and is_before(version(snapshot), FAIR_SINCE))
 
 

@@ -114,7 +114,7 @@ def run(
     What others are promised in the cycle is given back at its end, as Kueue's next one begins with a new snapshot.
     """
     tree = state.tree
-    entries = [nominate(state, one, (tried or {}).get(one.key, ())) for one in heads]
+    entries = [nominate(state, head, (tried or {}).get(head.key, ())) for head in heads]
     promised: list[tuple[Queue, Use]] = []
     gone: dict[str, Held] = {}
     done = []
@@ -134,7 +134,7 @@ def run(
 
 def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
     """What becomes of one, and what it takes for the rest of the cycle."""
-    if any(one.held.key in gone for one in entry.targets):
+    if any(target.held.key in gone for target in entry.targets):
         _again(state, entry, gone)
     assignment = entry.assignment
     if assignment.mode == Mode.NO_FIT:
@@ -146,10 +146,10 @@ def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
     if assignment.mode == Mode.DEFERRED_FIT:
         entry.status = CycleStatus.DEFERRED
         return assignment.use
-    if any(one.held.key in gone for one in entry.targets) or not _fits(state.tree, entry, gone):
+    if any(target.held.key in gone for target in entry.targets) or not _fits(state.tree, entry, gone):
         entry.status = CycleStatus.SKIPPED
         return {}
-    gone.update((one.held.key, one.held) for one in entry.targets)
+    gone.update((target.held.key, target.held) for target in entry.targets)
     entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
     return assignment.use
 
@@ -171,7 +171,7 @@ def _again(state: QuotaState, entry: Entry, gone: Mapping[str, Held]) -> None:
 
 
 def _fits(tree: Tree, entry: Entry, gone: Mapping[str, Held]) -> bool:
-    merged = {**gone, **{one.held.key: one.held for one in entry.targets}}
+    merged = {**gone, **{target.held.key: target.held for target in entry.targets}}
     for held in merged.values():
         tree.queues[held.queue].remove_all(held.uses)
     fits = all(entry.queue.free(fr) >= amount for fr, amount in entry.assignment.use.items())
@@ -200,7 +200,7 @@ def _turn(one: Entry) -> tuple[int, int, float]:
 
 def _fairly(entries: list[Entry]) -> Iterator[Entry]:
     """At each level of cohorts the one whose side would live least on others."""
-    left = {one.queue.name: one for one in entries}
+    left = {entry.queue.name: entry for entry in entries}
     while left:
         queue = next(iter(left.values())).queue
         if queue.parent is None:
@@ -234,7 +234,7 @@ def _shares(root: QuotaNode, left: Mapping[str, Entry]) -> dict[tuple[str, str],
 def _winner(
     cohort: QuotaNode, left: Mapping[str, Entry], shares: Mapping[tuple[str, str], tuple[Share, bool]]
 ) -> Entry | None:
-    found = [one for child in cohort.cohorts if (one := _winner(child, left, shares)) is not None]
+    found = [entry for child in cohort.cohorts if (entry := _winner(child, left, shares)) is not None]
     found += [left[queue.name] for queue in cohort.queues if queue.name in left]
     return (
         reduce(lambda best, one: one if _is_before(one, best, cohort.name, shares) else best, found) if found else None

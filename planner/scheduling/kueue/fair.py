@@ -71,11 +71,11 @@ def _first(preemptor: Preemptor, candidates: list[Held], strategy: str, found: l
             ordering.waiting[queue.name] = []
             continue
         while ordering.waiting[queue.name]:
-            one = ordering.pop(queue)
-            if not _passes(strategy, mine, before, queue, theirs, one):
-                again.append(one)
+            held = ordering.pop(queue)
+            if not _passes(strategy, mine, before, queue, theirs, held):
+                again.append(held)
                 continue
-            if _take(preemptor, one, FAIR, found):
+            if _take(preemptor, held, FAIR, found):
                 return True, again
             break
     return False, again
@@ -95,8 +95,8 @@ def _second(preemptor: Preemptor, candidates: list[Held], found: list[Target]) -
     while (queue := ordering.next()) is not None:
         own, theirs = ordering.below_common(queue)
         passes = own.share().against(theirs.share()) < 0
-        one = ordering.pop(queue)
-        if passes and _take(preemptor, one, FAIR, found):
+        held = ordering.pop(queue)
+        if passes and _take(preemptor, held, FAIR, found):
             return True
         ordering.dropped.add(id(queue))
     return False
@@ -107,10 +107,10 @@ class _Ordering:
 
     def __init__(self, queue: Queue, candidates: list[Held]) -> None:
         self._queue = queue
-        self._above = {id(one) for one in queue.ancestors()}
+        self._above = {id(ancestor) for ancestor in queue.ancestors()}
         self.waiting: dict[str, list[Held]] = {}
-        for one in candidates:
-            self.waiting.setdefault(one.queue, []).append(one)
+        for candidate in candidates:
+            self.waiting.setdefault(candidate.queue, []).append(candidate)
         self.dropped: set[int] = set()
 
     def pop(self, queue: Queue) -> Held:
@@ -165,7 +165,7 @@ class _Ordering:
 
     def below_common(self, queue: Queue) -> tuple[QuotaNode, QuotaNode]:
         """Of both queues what is just below the lowest cohort that both are in."""
-        common = next(one for one in queue.ancestors() if id(one) in self._above)
+        common = next(ancestor for ancestor in queue.ancestors() if id(ancestor) in self._above)
         return _below(self._queue, common), _below(queue, common)
 
 

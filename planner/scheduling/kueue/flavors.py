@@ -81,23 +81,23 @@ class Assigner:
         `tried`: by pod set and resource the flavor last tried, where the search goes on; `allowed`: by pod set and resource the only one.
         """
         sets = [
-            one if counts is None else replace(one, count=counts[number])
-            for number, one in enumerate(self._wanting.sets)
+            queued_set if counts is None else replace(queued_set, count=counts[number])
+            for number, queued_set in enumerate(self._wanting.sets)
         ]
         groups: dict[str, list[int]] = {}
-        for number, one in enumerate(sets):
-            groups.setdefault(one.group or f"\0{number}", []).append(number)
+        for number, queued_set in enumerate(sets):
+            groups.setdefault(queued_set.group or f"\0{number}", []).append(number)
         use: Use = {}
         found: list[SetGiven] = []
         borrow = 0
         for numbers in groups.values():
             members = [sets[number] for number in numbers]
-            asked = [self._asked(one) for one in members]
+            asked = [self._asked(member) for member in members]
             given, lacks = self._of_group(numbers, members, asked, use, tried, allowed)
             is_lacking = False
-            for one, wants in zip(members, asked, strict=True):
+            for queued_set, wants in zip(members, asked, strict=True):
                 own = {name: given[name] for name in wants if name in given} if given is not None else {}
-                found.append(SetGiven(one.name, one.count, own, lacks, bool(wants)))
+                found.append(SetGiven(queued_set.name, queued_set.count, own, lacks, bool(wants)))
                 for name, each in own.items():
                     borrow = max(borrow, each.borrow)
                     use[each.flavor, name] = use.get((each.flavor, name), 0) + wants[name]
@@ -133,7 +133,7 @@ class Assigner:
             if name in given or (together[name] == 0 and self._queue.group_of(name) is None):
                 continue
             start = tried[numbers[0]].get(name, -1) + 1 if tried else 0
-            only = {each.get(name) for one in members if (each := (allowed or {}).get(one.name, {}))}
+            only = {each.get(name) for member in members if (each := (allowed or {}).get(member.name, {}))}
             got, why = self._flavor_for(members, together, name, use, start, only if allowed else None)
             if not got:
                 return None, tuple(why)
@@ -220,12 +220,12 @@ class Assigner:
         flavor = self._flavors.objects.get(name)
         if flavor is None:
             return f"there is no ResourceFlavor {name}"
-        for one in members:
-            if why := self._topology_mismatch(flavor, one, group):
+        for member in members:
+            if why := self._topology_mismatch(flavor, member, group):
                 return why
-            if not tolerates_taints((*one.spec.tolerations, *flavor.tolerations), flavor.taints):
+            if not tolerates_taints((*member.spec.tolerations, *flavor.tolerations), flavor.taints):
                 return f"the pods don't tolerate a taint of flavor {name}"
-            if not node_affinity_matches(_narrowed(one.spec, flavor), flavor.node_labels, ""):
+            if not node_affinity_matches(_narrowed(member.spec, flavor), flavor.node_labels, ""):
                 return f"flavor {name} isn't what the pods' node selector or affinity asks for"
         return ""
 
@@ -251,7 +251,7 @@ def _narrowed(spec: PodSpec, flavor: ResourceFlavor) -> PodSpec:
     keys = flavor.node_labels
     terms: list[NodeSelectorTerm] = []
     for term in spec.node_affinity.required or ():
-        kept = tuple(one for one in term.match_expressions if one.key in keys)
+        kept = tuple(expression for expression in term.match_expressions if expression.key in keys)
         if not kept:
             terms = []
             break
@@ -284,4 +284,4 @@ def _tries_next(mode: _Granular, rule: ClusterQueue) -> bool:
 
 def fewer(wanting: Wanting, step: int) -> tuple[int, ...]:
     """Numbers of pods of each set with which it may start: all of them at step 0, the fewest at the last (`PodSetReducer`)."""
-    return tuple(one.count - spare(one) * step // wanting.spare for one in wanting.sets)
+    return tuple(queued_set.count - spare(queued_set) * step // wanting.spare for queued_set in wanting.sets)

@@ -101,11 +101,11 @@ class _Play:
 
 def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     """Of every workload that waits, by key."""
-    made = _Play(state_of(snapshot, rules), {one.name: one for one in snapshot.cluster_queues})
+    made = _Play(state_of(snapshot, rules), {queue.name: queue for queue in snapshot.cluster_queues})
     _standing(made, snapshot)
     _cycles(made)
     _with_unknowns(made, snapshot)
-    return made.found | {one.key: one for one in _at_a_check(snapshot)}
+    return made.found | {verdict.key: verdict for verdict in _at_a_check(snapshot)}
 
 
 def _at_a_check(snapshot: Snapshot) -> Iterator[Verdict]:
@@ -126,13 +126,13 @@ def _at_a_check(snapshot: Snapshot) -> Iterator[Verdict]:
 def _standing(made: _Play, snapshot: Snapshot) -> None:
     """Who stands in which queue, but those of whom it is clear that they aren't let in."""
     labels = {one.name: one.labels for one in snapshot.namespaces}  # which say whose workloads a queue takes
-    into = {(one.namespace, one.name): one for one in snapshot.local_queues}
+    into = {(queue.namespace, queue.name): queue for queue in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
-    for one in snapshot.queued_workloads:
-        if waits(one):
-            local = into.get((one.namespace, one.queue))
+    for workload in snapshot.queued_workloads:
+        if waits(workload):
+            local = into.get((workload.namespace, workload.queue))
             name = local.cluster_queue if local is not None else ""
-            of_queue.setdefault(name, []).append((wanting(one, name), one))
+            of_queue.setdefault(name, []).append((wanting(workload, name), workload))
     for name, some in of_queue.items():
         records = {wants.key: record for wants, record in some}
         for place, each in enumerate(in_order(wants for wants, _ in some), 1):
@@ -293,7 +293,7 @@ def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
 def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
-    records = {one.key: one for one in snapshot.queued_workloads}
+    records = {workload.key: workload for workload in snapshot.queued_workloads}
     doubted: dict[str, str] = {}  # root → why
     for verdict in list(made.found.values()):
         if (root := made.root(verdict.queue)) and (why := _not_modelled(made, verdict, records[verdict.key])):
@@ -303,9 +303,9 @@ def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
         if queue.unmodelled:
             why = f"ClusterQueue {queue.name} has {', '.join(queue.unmodelled)}, which isn't modelled"
             doubted.setdefault(made.root(queue.name), why)
-    for one in snapshot.queued_workloads:
-        if one.unmodelled and (root := made.root(one.admitted_by)):
-            doubted.setdefault(root, f"{one.key} has {', '.join(one.unmodelled)}, which isn't modelled")
+    for workload in snapshot.queued_workloads:
+        if workload.unmodelled and (root := made.root(workload.admitted_by)):
+            doubted.setdefault(root, f"{workload.key} has {', '.join(workload.unmodelled)}, which isn't modelled")
     for key, verdict in list(made.found.items()):
         if verdict.outcome in _HANG_ON_OTHERS and (why := doubted.get(made.root(verdict.queue), "")):
             made.found[key] = _unknown(verdict, why)
@@ -328,7 +328,7 @@ def _not_modelled(made: _Play, verdict: Verdict, record: QueuedWorkload) -> str:
         return f"it has {', '.join(record.unmodelled)}, which isn't modelled"
     flavors = made.state.flavors.objects
     of_queue = {name for group in made.queues[verdict.queue].groups for name in group.flavors}
-    if any(one.is_topological for one in record.sets) or any(
+    if any(queued_set.is_topological for queued_set in record.sets) or any(
         name in flavors and flavors[name].topology for name in of_queue
     ):
         return "whether it fits a topology isn't modelled"

@@ -24,13 +24,13 @@ _QUEUED_AGAIN: Final = ("PodsReadyTimeout", "AdmissionCheck")
 
 def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> QuotaState:  # noqa: B008 a tuple
     """Quotas, and who holds some. It is changed by what is played on it: one for each question."""
-    cohorts = [(QuotaNode(one.name, one.groups, one.weight), one.parent) for one in snapshot.cohorts]
-    tree = Tree(cohorts, [(Queue(one), one.cohort) for one in snapshot.cluster_queues])
+    cohorts = [(QuotaNode(cohort.name, cohort.groups, cohort.weight), cohort.parent) for cohort in snapshot.cohorts]
+    tree = Tree(cohorts, [(Queue(queue), queue.cohort) for queue in snapshot.cluster_queues])
     held = map(held_by, snapshot.queued_workloads)
     tree.hold_all(one for one in held if one is not None and one.queue in tree.queues)
-    levels = {one.name: one.levels for one in snapshot.topologies}
-    flavors = {one.name: one for one in snapshot.resource_flavors}
-    known = {one.name: levels.get(one.topology) for one in snapshot.resource_flavors if one.topology}
+    levels = {topology.name: topology.levels for topology in snapshot.topologies}
+    flavors = {flavor.name: flavor for flavor in snapshot.resource_flavors}
+    known = {flavor.name: levels.get(flavor.topology) for flavor in snapshot.resource_flavors if flavor.topology}
     return QuotaState(tree, Flavors(flavors, known), rules)
 
 
@@ -39,11 +39,11 @@ def held_by(workload: QueuedWorkload) -> Held | None:
     if not workload.admitted_by or not workload.is_said(RESERVED) or workload.is_said(FINISHED):
         return None
     uses: dict[FlavorResource, int] = {}
-    for one in workload.granted:
-        left = max(0, one.count - workload.gone.get(one.name, 0))
-        for resource, flavor in one.flavors.items():
-            amount = one.use.get(resource, 0)
-            each = amount if left == one.count or not one.count else amount // one.count * left
+    for granted_set in workload.granted:
+        left = max(0, granted_set.count - workload.gone.get(granted_set.name, 0))
+        for resource, flavor in granted_set.flavors.items():
+            amount = granted_set.use.get(resource, 0)
+            each = amount if left == granted_set.count or not granted_set.count else amount // granted_set.count * left
             uses[flavor, resource] = uses.get((flavor, resource), 0) + each
     return Held(
         key=workload.key, queue=workload.admitted_by, uses=uses, priority=workload.priority, queued_at=queued_at(workload),

@@ -45,11 +45,11 @@ class QuotaNode:
 
     def __init__(self, name: str, groups: Iterable[QuotaGroup] = (), weight: float = 1.0) -> None:
         self.name, self.weight = name, weight
-        self.quotas = {(one.flavor, one.resource): one for group in groups for one in group.quotas}
+        self.quotas = {(quota.flavor, quota.resource): quota for group in groups for quota in group.quotas}
         self.parent: QuotaNode | None = None
         self.cohorts: list[QuotaNode] = []
         self.queues: list[Queue] = []
-        self.subtree = {fr: one.nominal for fr, one in self.quotas.items()}
+        self.subtree = {fr: flavor_quota.nominal for fr, flavor_quota in self.quotas.items()}
         self.use: Use = {}
 
     def ancestors(self) -> Iterator[QuotaNode]:
@@ -65,8 +65,8 @@ class QuotaNode:
     def every_queue(self) -> Iterator[Queue]:
         """Of the subtree."""
         yield from self.queues
-        for one in self.cohorts:
-            yield from one.every_queue()
+        for cohort in self.cohorts:
+            yield from cohort.every_queue()
 
     def quota(self, fr: FlavorResource) -> FlavorQuota:
         return self.quotas.get(fr, NO_QUOTA)
@@ -156,7 +156,7 @@ class Queue(QuotaNode):
         self.held: dict[str, Held] = {}
 
     def group_of(self, resource: str) -> QuotaGroup | None:
-        return next((one for one in self.spec.groups if resource in one.resources), None)
+        return next((group for group in self.spec.groups if resource in group.resources), None)
 
     def add_all(self, uses: Mapping[FlavorResource, int]) -> None:
         for fr, amount in uses.items():
@@ -205,7 +205,7 @@ class Tree:
     def __init__(self, cohorts: Iterable[tuple[QuotaNode, str]], queues: Iterable[tuple[Queue, str]]) -> None:
         """Each with its parent's name, "" for none; a cohort that is named and has no object has no quota of its own."""
         cohorts, queues = tuple(cohorts), tuple(queues)
-        self.cohorts = {one.name: one for one, _ in cohorts}
+        self.cohorts = {quota_node.name: quota_node for quota_node, _ in cohorts}
         self.queues = {one.name: one for one, _ in queues}
         for queue, parent in queues:
             if parent:
@@ -233,7 +233,7 @@ class Tree:
         for name in found:
             cohort = self.cohorts[name]
             if cohort.parent is not None:
-                cohort.parent.cohorts = [one for one in cohort.parent.cohorts if one is not cohort]
+                cohort.parent.cohorts = [quota_node for quota_node in cohort.parent.cohorts if quota_node is not cohort]
                 cohort.parent = None
         return tuple(found)
 
@@ -245,10 +245,10 @@ class Tree:
     def hold_all(self, some: Iterable[Held]) -> None:
         """The same of many at once."""
         uses: dict[tuple[str, FlavorResource], int] = {}
-        for one in some:
-            self.queues[one.queue].held[one.key] = one
-            for fr, amount in one.uses.items():
-                uses[one.queue, fr] = uses.get((one.queue, fr), 0) + amount
+        for held in some:
+            self.queues[held.queue].held[held.key] = held
+            for fr, amount in held.uses.items():
+                uses[held.queue, fr] = uses.get((held.queue, fr), 0) + amount
         for (name, fr), amount in uses.items():
             self.queues[name].add(fr, amount)
 
@@ -276,7 +276,7 @@ def _again(cohort: QuotaNode, fr: FlavorResource) -> None:
         _again(child, fr)
     children = (*cohort.cohorts, *cohort.queues)
     cohort.subtree[fr] = cohort.quota(fr).nominal + sum(one.subtree.get(fr, 0) - one.kept(fr) for one in children)
-    cohort.use[fr] = sum(max(0, one.use.get(fr, 0) - one.kept(fr)) for one in children)
+    cohort.use[fr] = sum(max(0, quota_node.use.get(fr, 0) - quota_node.kept(fr)) for quota_node in children)
 
 
 def _gather(cohort: QuotaNode) -> None:
@@ -291,7 +291,7 @@ def _gather(cohort: QuotaNode) -> None:
 def height(cohort: QuotaNode) -> int:
     """How many levels of cohorts are below it, itself counted where it has children."""
     own = min(len(cohort.cohorts) + len(cohort.queues), 1)
-    return max((own, *(height(one) + 1 for one in cohort.cohorts)))
+    return max((own, *(height(quota_node) + 1 for quota_node in cohort.cohorts)))
 
 
 def lowest_that_fits(queue: Queue, fr: FlavorResource, amount: int) -> tuple[int, bool]:

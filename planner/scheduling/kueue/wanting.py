@@ -97,7 +97,7 @@ class SetGiven(NamedTuple):
     def mode(self) -> Mode:
         if not self.lacks:
             return Mode.FIT
-        return min((one.mode for one in self.flavors.values()), default=Mode.NO_FIT)
+        return min((flavor.mode for flavor in self.flavors.values()), default=Mode.NO_FIT)
 
 
 class Assignment(Record):
