@@ -230,6 +230,14 @@ def test_a_line_is_looked_at_wherever_something_would_be_hidden() -> None:
     assert said("db_pw=hunter2") == f"db_pw={HIDDEN}"
     assert said("pin_code: 1234") == f"pin_code: {HIDDEN}"
     assert not _may_tell("Created pod: api-9cd6b4d87-nbdsn")
+    assert not _may_tell("Created pod: a-name-of-more-than-thirty-letters-9cd6b4d87-nbdsn")
+
+
+@pytest.mark.parametrize("secret", ["AKCabcdefghij0123", "APAbcdefghi0", "-".join(["Ab1"] * 9)])
+def test_what_a_cluster_says_hides_what_a_log_hides(secret: str) -> None:
+    message = f"the registry says no to {secret} today"
+    assert secret not in masked(message)
+    assert said(message) == masked(message)
 
 
 @settings(max_examples=1_000)
