@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -14,7 +13,7 @@ from planner.cli import output
 from planner.cli.cluster import read_cluster
 from planner.drift.model import ENVIRONMENT_WORDS
 from planner.ground.words import count
-from planner.history.anonymous import Anonymous, anonymised
+from planner.history.anonymous import anonymised
 from planner.spot.suitability import BACKGROUND
 
 
@@ -31,7 +30,11 @@ def command(cluster: str, file: str, is_agreed: bool) -> int:
     """
     snapshot = read_cluster(cluster)
     made = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
-    click.echo("\n".join(_stayed(made)), err=True)
+    click.echo("As it was in the cluster, and in the file too:", err=True)
+    for sort, values in sorted(made.stayed.items()):
+        told = count(len(values), "value") if sort == "numbers" else ", ".join(sorted(values))
+        line = textwrap.fill(f"{sort}: {told}", width=110, initial_indent="  ", subsequent_indent="    ")
+        click.echo(line, err=True)
     if not is_agreed and sys.stdin.isatty() and not click.confirm(f"Write {file}?", err=True):
         click.echo("Nothing was written.", err=True)
         return 0
@@ -41,11 +44,3 @@ def command(cluster: str, file: str, is_agreed: bool) -> int:
         f"{file}: {nodes}, {pods}, {len(made.content) / 1e6:.1f} MB. Names were replaced; headroom doctor {file} reads it."
     )
     return 0
-
-
-def _stayed(made: Anonymous) -> Iterator[str]:
-    """Every value that is in the file as it was, by sort, numbers as their count."""
-    yield "As it was in the cluster, and in the file too:"
-    for sort, values in sorted(made.stayed.items()):
-        told = count(len(values), "value") if sort == "numbers" else ", ".join(sorted(values))
-        yield textwrap.fill(f"{sort}: {told}", width=110, initial_indent="  ", subsequent_indent="    ")

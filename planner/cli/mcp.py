@@ -136,7 +136,17 @@ def made(snapshot: Callable[[], Snapshot], pool: Pool, *, is_embedded: bool = Fa
 
     def read(uri: str) -> str:
         if uri == _SNAPSHOT:
-            return json.dumps(_read(snapshot()), ensure_ascii=False)
+            known = snapshot()
+            said = {
+                "source": known.source,
+                "digest": known.digest,
+                "taken_at": known.taken_at,
+                "nodes": len(known.nodes),
+                "pods": len(known.pods),
+                "workloads": [workload.key for workload in known.workloads],
+                "not_seen": account.not_seen(known),
+            }
+            return json.dumps(said, ensure_ascii=False)
         if uri == _FINDINGS:
             return json.dumps(_document(snapshot(), "findings", {}, pool, is_embedded=is_embedded), ensure_ascii=False)
         raise InputError(f"there is no resource {uri}", where="uri", mend=f"Read {_SNAPSHOT} or {_FINDINGS}")
@@ -168,18 +178,6 @@ def _document(
     found = pool.run(question.answer, snapshot, wanted, given)
     sentence = str(getattr(found, "sentence", ""))
     return {"sentence": sentence, **document(question, snapshot, wanted, found)}
-
-
-def _read(snapshot: Snapshot) -> dict[str, Any]:
-    return {
-        "source": snapshot.source,
-        "digest": snapshot.digest,
-        "taken_at": snapshot.taken_at,
-        "nodes": len(snapshot.nodes),
-        "pods": len(snapshot.pods),
-        "workloads": [workload.key for workload in snapshot.workloads],
-        "not_seen": account.not_seen(snapshot),
-    }
 
 
 TOOLS: Final = tuple(

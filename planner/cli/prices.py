@@ -17,7 +17,7 @@ from planner.pricing.book import format_units
 from planner.pricing.listing import WAYS, PriceLine, list_prices
 from planner.pricing.lists import format_list
 from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.refresh import Refresh, apply_refresh, check_coverage, compare_catalogue
+from planner.pricing.refresh import apply_refresh, check_coverage, compare_catalogue
 from planner.sources import gcp_billing
 from planner.sources.cloud_prices import read_prices
 from planner.sources.prices import (
@@ -61,11 +61,23 @@ def show(
     book = price_book(values["own_prices"], values["discounts"], values["commitments"], refreshed)
     lines = list_prices(book, region_id=region_id, machine_type=machine_type, gpu=gpu, gpu_count=gpu_count)
     if output_format in ("json", "yaml"):
-        write_document(output_format, _document(book, lines))
+        found = {
+            "format": PRICES_FORMAT,
+            "as_of": book.as_of,
+            "source": book.source,
+            "billing_currency": book.billing_currency,
+            "discounts": dict(book.discounts),
+            "prices": [_row(line) for line in lines],
+        }
+        write_document(output_format, found)
     elif output_format in ("csv", "markdown"):
         write_rows(output_format, [_row(line) for line in lines])
     else:
-        _print_table(book, lines)
+        terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
+        terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
+        for (note, first), *more in alike([(note, line) for line in lines for note in line.notes], lambda one: one[0]):
+            others = f" and {len(more)} more" if more else ""
+            click.echo(f"  {note} [{first.name}, {first.region_id}{others}]")
     say_age(book.as_of)
 
 
@@ -97,7 +109,17 @@ def refresh(api_key: str, out: Path | None, endpoint: str, cloud_name: str | Non
     newer = apply_refresh(book, result.units, as_of=today, source=REFRESH_SOURCE)
     kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
     write_refreshed(path, format_units(kept))
-    _print_refresh(result, path)
+    click.echo(f"{result.sku_count:,} SKUs read, {len(result.units):,} prices taken, written to {path}")
+    doubtful = [found for found in result.disagreements if found.doubt.keeps_old]
+    taken = len(result.disagreements) - len(doubtful)
+    if result.disagreements:
+        click.echo(f"{taken} prices taken with a doubt and {len(doubtful)} not taken:")
+    # What was taken with a doubt changes figures from now on, what was kept changes none: it comes first.
+    _print_doubts([str(found.sentence) for found in sorted(result.disagreements, key=lambda one: one.doubt.keeps_old)])
+    if result.missing:
+        click.echo(f"{len(result.missing)} prices of the book are not in the catalogue; they keep their date.")
+    if result.unknown:
+        click.echo(f"{len(result.unknown)} descriptions not understood, such as: {'; '.join(result.unknown[:3])}")
 
 
 def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, endpoint: str) -> None:
@@ -161,25 +183,6 @@ def _row(line: PriceLine) -> dict[str, Any]:
     }
 
 
-def _document(book: PriceBook, lines: tuple[PriceLine, ...]) -> dict[str, Any]:
-    return {
-        "format": PRICES_FORMAT,
-        "as_of": book.as_of,
-        "source": book.source,
-        "billing_currency": book.billing_currency,
-        "discounts": dict(book.discounts),
-        "prices": [_row(line) for line in lines],
-    }
-
-
-def _print_table(book: PriceBook, lines: tuple[PriceLine, ...]) -> None:
-    terminal.say_rows([_table_row(line) for line in lines], unknown="no price")
-    terminal.say(f"\nUSD an hour, list prices less negotiated discounts, without tax. {book.source}.")
-    for (note, first), *more in alike([(note, line) for line in lines for note in line.notes], lambda one: one[0]):
-        others = f" and {len(more)} more" if more else ""
-        click.echo(f"  {note} [{first.name}, {first.region_id}{others}]")
-
-
 def _table_row(line: PriceLine) -> dict[str, object]:
     def price(way: Provisioning) -> str | None:
         one = line.prices[way.value]
@@ -198,17 +201,3 @@ def _table_row(line: PriceLine) -> dict[str, object]:
         "1 year": one_year,
         "3 years": three_years,
     }
-
-
-def _print_refresh(result: Refresh, path: Path) -> None:
-    click.echo(f"{result.sku_count:,} SKUs read, {len(result.units):,} prices taken, written to {path}")
-    kept = [found for found in result.disagreements if found.doubt.keeps_old]
-    taken = len(result.disagreements) - len(kept)
-    if result.disagreements:
-        click.echo(f"{taken} prices taken with a doubt and {len(kept)} not taken:")
-    # What was taken with a doubt changes figures from now on, what was kept changes none: it comes first.
-    _print_doubts([str(found.sentence) for found in sorted(result.disagreements, key=lambda one: one.doubt.keeps_old)])
-    if result.missing:
-        click.echo(f"{len(result.missing)} prices of the book are not in the catalogue; they keep their date.")
-    if result.unknown:
-        click.echo(f"{len(result.unknown)} descriptions not understood, such as: {'; '.join(result.unknown[:3])}")

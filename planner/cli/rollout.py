@@ -25,7 +25,7 @@ from planner.questions.overview import OverviewSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given, Want, document
 from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
-from planner.questions.strategies import STRATEGIES, StrategiesAnswer, StrategiesSettings
+from planner.questions.strategies import STRATEGIES, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.rollout.answers import RolloutResult, Step, Verdict
@@ -136,7 +136,11 @@ def command(
     def text() -> None:
         _print(result, snapshot)
         if found is not None:
-            _print_strategies(found)
+            click.echo("\nWhich strategy")
+            terminal.say(found.sentence)
+            plain.show_listing(STRATEGIES, found)
+            if found.apply is not None:
+                _print_applied(found.apply)
         if costs is not None:
             _print_costs(costs)
 
@@ -249,15 +253,6 @@ def _print_applied(one: Applied) -> None:
         terminal.say(f"  {difference.field}: {difference.today} → {difference.then}", indent="    ")
     click.echo(f"  {one.command}")
     click.echo(f"  undo: {one.undo}")
-
-
-def _print_strategies(found: StrategiesAnswer) -> None:
-    """The recommendation with how it is applied, and the strategies that nothing beats; JSON has all."""
-    click.echo("\nWhich strategy")
-    terminal.say(found.sentence)
-    plain.show_listing(STRATEGIES, found)
-    if found.apply is not None:
-        _print_applied(found.apply)
 
 
 def _print_costs(costs: StrategyCosts) -> None:

@@ -46,7 +46,14 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         if capacity is not None:
             words = f"{capacity}<br>" + ("capacity" if is_whole_cluster else "it can use")
             _add_level(drawn, 2, capacity, words, palette.VERMILION, "solid")
-    _mark_events(drawn, rollout.timeline)
+    # Where something else happens meanwhile, in the order of time; under the pointer stands what.
+    seconds = dict.fromkeys(row.seconds for row in rollout.timeline if row.tick >= 0 and MEANWHILE in row.event)
+    for number, at in enumerate(seconds, start=1):
+        drawn.add_vline(x=at, line_color=palette.LINE, line_width=2, line_dash="dash", row="all", col=1)
+        drawn.add_annotation(
+            x=at, y=1, xref="x", yref="y domain", text=f"event {number}" if len(seconds) > 1 else "event", showarrow=False,
+            xanchor="left", yanchor="top", xshift=3, bgcolor=_LABEL, font={"color": palette.INK},
+        )  # fmt: skip
     drawn.update_yaxes(
         title_text="pods", rangemode="tozero", row=1, col=1, **whole([rollout.peak_pods, rollout.replicas])
     )
@@ -55,17 +62,6 @@ def figure(rollout: WorkloadRollout, capacity: int | None = None, *, is_whole_cl
         drawn.update_xaxes(tickvals=[0], ticktext=["the change"], title_text="", row=rows, col=1)
     legend = {**ABOVE, "traceorder": "normal"}
     return laid_out(drawn, 460 if resource else 330, legend, margin={"r": 62}, hovermode="x unified")
-
-
-def _mark_events(drawn: go.Figure, timeline: tuple[TimelineRow, ...]) -> None:
-    """A line where something else happens meanwhile, in the order of time; under the pointer stands what."""
-    seconds = dict.fromkeys(row.seconds for row in timeline if row.tick >= 0 and MEANWHILE in row.event)
-    for number, at in enumerate(seconds, start=1):
-        drawn.add_vline(x=at, line_color=palette.LINE, line_width=2, line_dash="dash", row="all", col=1)
-        drawn.add_annotation(
-            x=at, y=1, xref="x", yref="y domain", text=f"event {number}" if len(seconds) > 1 else "event", showarrow=False,
-            xanchor="left", yanchor="top", xshift=3, bgcolor=_LABEL, font={"color": palette.INK},
-        )  # fmt: skip
 
 
 def _moments(timeline: tuple[TimelineRow, ...]) -> list[float]:

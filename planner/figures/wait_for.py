@@ -40,7 +40,14 @@ def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
     for edge in edges:
         start, end = names.index(edge.source) * _STEP, names.index(edge.target) * _STEP
         if end > start:
-            _down(drawn, start, end, _wrapped(edge.label, _LABEL_LINE))
+            drawn.add_annotation(
+                x=0, y=-end, yshift=_BOX + 4, ax=0, ay=start - end + 2 * _BOX + 10, text="", arrowhead=2, arrowwidth=2,
+                arrowcolor=palette.ORANGE,
+            )  # fmt: skip
+            drawn.add_annotation(
+                x=0, y=-(start + end) / 2, xshift=10, text=f"<i>{_wrapped(edge.label, _LABEL_LINE)}</i>", showarrow=False, xanchor="left", align="left",
+                font={"size": 12},
+            )  # fmt: skip
         else:
             _back(drawn, (start, half[edge.source]), (end, half[edge.target]), plain(edge.label), side)
     drawn.update_xaxes(visible=False, range=[-1, 1], fixedrange=True)
@@ -53,17 +60,6 @@ def figure(edges: tuple[WaitForEdge, ...]) -> go.Figure:
 
 def _wrapped(text: str, letters: int) -> str:
     return "<br>".join(plain(line) for line in wrap(text, letters))
-
-
-def _down(drawn: go.Figure, start: int, end: int, label: str) -> None:
-    drawn.add_annotation(
-        x=0, y=-end, yshift=_BOX + 4, ax=0, ay=start - end + 2 * _BOX + 10, text="", arrowhead=2, arrowwidth=2,
-        arrowcolor=palette.ORANGE,
-    )  # fmt: skip
-    drawn.add_annotation(
-        x=0, y=-(start + end) / 2, xshift=10, text=f"<i>{label}</i>", showarrow=False, xanchor="left", align="left",
-        font={"size": 12},
-    )  # fmt: skip
 
 
 def _back(drawn: go.Figure, source: tuple[int, float], target: tuple[int, float], label: str, side: float) -> None:

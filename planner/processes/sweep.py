@@ -85,7 +85,9 @@ class Local:
     def open(self) -> Iterator[Executor]:
         """Workers start afresh, so that none has half of another's state."""
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_leave_interrupts) as pool:
+        # Ctrl-C is the main process's: workers finish what they have, and are stopped by it.
+        ignores = (signal.SIGINT, signal.SIG_IGN)
+        with ProcessPoolExecutor(self.workers, context, signal.signal, ignores) as pool:
             try:
                 yield pool
             except BaseException:
@@ -101,11 +103,6 @@ class Local:
     def close(self) -> None:
         """Delete the files."""
         self._folder.cleanup()
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is the main process's: workers finish what they have, and are stopped by it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class OnDask:

@@ -15,6 +15,7 @@ import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Container
 from multiprocessing.connection import Connection
+from operator import attrgetter
 from typing import Any, Final
 
 from planner.ground.budget import UnwantedError, allowed
@@ -86,10 +87,7 @@ def name_of(function: Callable[..., Any]) -> str:
 def function_called(name: str) -> Any:
     """The function of a module of this program: ``planner.questions.rollout:answer``."""
     module, _, path = name.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part)
-    return found
+    return attrgetter(path)(importlib.import_module(module))
 
 
 def ready() -> None:

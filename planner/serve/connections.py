@@ -15,7 +15,7 @@ import logging
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from typing import Any, ClassVar, Final
 
@@ -74,7 +74,8 @@ class Connections:
         """A connection came; whether there is room for it."""
         address = str(peer[0])
         if self._is_full(address):
-            self._forget_gone()
+            for gone in [one for one, held in self._open.items() if held.fileno() < 0]:
+                self.went(gone)  # handshakes that failed are told to nobody
         while (where := self._is_full(address)) is not None:
             if not self._give_way(where):
                 self.note(peer, "refused")
@@ -144,11 +145,6 @@ class Connections:
         end()
         return True
 
-    def _forget_gone(self) -> None:
-        """Handshakes that failed are told to nobody."""
-        for peer in [peer for peer, sock in self._open.items() if sock.fileno() < 0]:
-            self.went(peer)
-
     @staticmethod
     def _drop(of: dict[str, dict[Peer, None]], peer: Peer) -> None:
         address = str(peer[0])
@@ -207,7 +203,8 @@ def listen(host: str, port: int, connections: Connections) -> list[Listener]:
     """
     found: list[Listener] = []
     try:
-        for family, kind, number, _, address in _addresses(host, port):
+        told = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, number, _, address in dict.fromkeys(told):
             one = Listener(family, kind, number)
             found.append(one)
             one.connections = connections
@@ -221,11 +218,6 @@ def listen(host: str, port: int, connections: Connections) -> list[Listener]:
             one.close()
         raise
     return found
-
-
-def _addresses(host: str, port: int) -> Iterator[tuple[Any, Any, int, str, tuple[Any, ...]]]:
-    told = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    yield from dict.fromkeys(told)
 
 
 class Loop(asyncio.SelectorEventLoop):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
@@ -74,20 +74,17 @@ class Request(msgspec.Struct, rename="camel"):
     dry_run: bool = False
 
 
-class _AdmissionReview(msgspec.Struct, rename="camel"):
-    kind: str
-    api_version: str
-    request: Request
-
-
 class _Named(msgspec.Struct):
     uid: str
 
 
-class _Envelope(msgspec.Struct, rename="camel"):
+_Asked = TypeVar("_Asked", Request, _Named)
+
+
+class _AdmissionReview(msgspec.Struct, Generic[_Asked], rename="camel"):
     kind: str
     api_version: str
-    request: _Named
+    request: _Asked
 
 
 def read_request(body: bytes) -> Request:
@@ -98,7 +95,7 @@ def read_request(body: bytes) -> Request:
     InputError
         For anything but an ``admission.k8s.io/v1`` AdmissionReview with a request.
     """
-    return _read(body, _AdmissionReview).request
+    return _read(body, _AdmissionReview[Request])
 
 
 def read_uid(body: bytes) -> str:
@@ -110,13 +107,10 @@ def read_uid(body: bytes) -> str:
     InputError
         As `read_request`, but for what is wrong within its objects.
     """
-    return _read(body, _Envelope).request.uid
+    return _read(body, _AdmissionReview[_Named]).uid
 
 
-_Review = TypeVar("_Review", _AdmissionReview, _Envelope)
-
-
-def _read(body: bytes, kind: type[_Review]) -> _Review:
+def _read(body: bytes, kind: type[_AdmissionReview[_Asked]]) -> _Asked:
     mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
         found = msgspec.json.decode(body, type=kind)
@@ -124,7 +118,7 @@ def _read(body: bytes, kind: type[_Review]) -> _Review:
         raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
     if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):
         raise InputError(f"is {found.api_version} {found.kind}", where="the request's body", mend=mend)
-    return found
+    return found.request
 
 
 class Silence(StrEnum):

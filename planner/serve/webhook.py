@@ -62,16 +62,14 @@ class Webhook:
         return response(uid, found, is_denied=is_denied)
 
     async def _reviewed(self, body: bytes, until: float, wait: float) -> Review:
-        if self._is_too_old():
+        age = self._keeper.age_seconds()
+        oldest = OLDEST_LISTINGS * max(60.0, self._keeper.every_seconds)
+        if self._is_live and (age is None or age > oldest):
             return Review(silence=Silence.NOT_KNOWN)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(self._reviewers.ask(body, until)), wait)
         except TimeoutError:
             return Review(silence=Silence.TIME_UP)
-
-    def _is_too_old(self) -> bool:
-        age = self._keeper.age_seconds()
-        return self._is_live and (age is None or age > OLDEST_LISTINGS * max(60.0, self._keeper.every_seconds))
 
 
 def response(uid: str, found: Review, *, is_denied: bool) -> dict[str, Any]:

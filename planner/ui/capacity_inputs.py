@@ -50,20 +50,16 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
             read=lambda files: tuple(one for name, data in files for one in node_pools.read_bytes(data, name=name)),
         )  # fmt: skip
         if known:
-            st.caption(_what_is_said(known))
+            pools = sum(bool(limits.name) for limits in known)
+            types = sum(len(limits.instance_types) for limits in known)
+            quotas = sum(len(limits.quotas) for limits in known)
+            parts = [
+                words.count(pools, "pool") + " with limits" if pools else "",
+                words.count(types, "instance type") if types else "",
+                words.count(quotas, "quota") if quotas else "",
+            ]
+            st.caption(f"{', '.join(filter(None, parts))}, from the files.")
     return asked.settings()
-
-
-def _what_is_said(known: Sequence[PoolLimits]) -> str:
-    """``2 pools with limits, 8 instance types, 3 quotas, from the files``."""
-    pools = sum(bool(limits.name) for limits in known)
-    types, quotas = sum(len(limits.instance_types) for limits in known), sum(len(limits.quotas) for limits in known)
-    parts = [
-        words.count(pools, "pool") + " with limits" if pools else "",
-        words.count(types, "instance type") if types else "",
-        words.count(quotas, "quota") if quotas else "",
-    ]
-    return f"{', '.join(filter(None, parts))}, from the files."
 
 
 def given(snapshot: Snapshot) -> Given:
@@ -105,7 +101,12 @@ def changes(asked: Asked[WhatIfSettings], snapshot: Snapshot, known: Sequence[No
     HeadroomError
         When a link's text isn't a list of changes.
     """
-    _builder(snapshot, [pool for pool in known if pool.nodes])
+    kind = st.selectbox(
+        "Add a change", list(_LABEL), format_func=_LABEL.__getitem__, key="_change_kind", width=420
+    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = _asked(ChangeKind(kind), snapshot, [pool.name for pool in known if pool.nodes])
+        st.button("Add", key="add-change", icon=":material/add:", on_click=_with, args=(text,), disabled=not text)
     found: tuple[Change, ...] = asked.show(_CHANGES, help="Separated by ; as in a link.") or ()
     asked.check()
     for place, change in enumerate(found):
@@ -121,15 +122,6 @@ def changes(asked: Asked[WhatIfSettings], snapshot: Snapshot, known: Sequence[No
 def with_rollouts(asked: Asked[WhatIfSettings], snapshot: Snapshot) -> None:
     """Whether every workload's own rollout is compared too: quick up to a few thousand nodes."""
     asked.show("rollouts", default=len(snapshot.nodes) <= _QUICK_NODES)
-
-
-def _builder(snapshot: Snapshot, known: Sequence[NodePool]) -> None:
-    kind = st.selectbox(
-        "Add a change", list(_LABEL), format_func=_LABEL.__getitem__, key="_change_kind", width=420
-    )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = _asked(ChangeKind(kind), snapshot, [pool.name for pool in known])
-        st.button("Add", key="add-change", icon=":material/add:", on_click=_with, args=(text,), disabled=not text)
 
 
 _LABEL = {

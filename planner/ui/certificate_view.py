@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.capacity.certificate.answer import Certificate
 from planner.capacity.certificate.levers import Lever
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
@@ -56,10 +55,6 @@ def _opened(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> None
     if not found.plans:
         return
     sheet.table(QUESTION, found, "plans", is_whole=True, key="plans")
-    _steps(snapshot, found)
-
-
-def _steps(snapshot: Snapshot, found: Certificate) -> None:
     names = [f"{number}. {plan.title}" for number, plan in enumerate(found.plans, 1)]
     shown = link.select("Steps of plan", names, key="plan")
     plan = found.plans[names.index(shown)]

@@ -135,7 +135,9 @@ class Doorkeeper:
             if person is not None:
                 receive = self._ending(receive, send, claims_of(cookies), person)
             elif not isinstance(found, Refused) or found.is_over:
-                scope = {**scope, "headers": _without_person(scope["headers"], cookies)}
+                kept = "; ".join(f"{name}={value}" for name, value in cookies.items() if not _is_persons(name))
+                others = [(name, value) for name, value in scope["headers"] if name != b"cookie"]
+                scope = {**scope, "headers": [*others, (b"cookie", kept.encode("latin-1"))]}
             await self._app(scope, receive, send)
         else:
             if path == _SIGN_OUT and _is_led_here(scope):
@@ -258,11 +260,6 @@ def is_own_place(text: str, pages: frozenset[str]) -> bool:
 # ── requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _is_persons(name: str) -> bool:
     return name.startswith((USER_COOKIE_NAME, TOKENS_COOKIE_NAME))
-
-
-def _without_person(headers: list[tuple[bytes, bytes]], cookies: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    kept = "; ".join(f"{name}={value}" for name, value in cookies.items() if not _is_persons(name))
-    return [*((name, value) for name, value in headers if name != b"cookie"), (b"cookie", kept.encode("latin-1"))]
 
 
 def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tuple[bytes, bytes]] | None:

@@ -10,7 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 from planner.figures import commitment_curve, history_gpus
 from planner.ground import words
 from planner.ground.vocabulary import NVIDIA_GPU
-from planner.history.commitment import Above
 from planner.history.days import Period, TrendLine, money_words
 from planner.history.trend import Outlook
 from planner.questions import commitments
@@ -101,16 +100,12 @@ def commitment(found: CommitmentsAnswer) -> None:
         charts.show(commitment_curve.figure(line), key="commitment-curve", alt=commitment_curve.alt(line))
     st.markdown(words.literal(words.sentence(line.sentence)))
     if line.above is not None:
-        _above(line.above)
+        ways: Sequence[tuple[str, float | None]] = (
+            ("on demand", line.above.on_demand_usd),
+            ("spot (can be taken away)", line.above.spot_usd),
+            ("flex-start (runs for days at most)", line.above.flex_start_usd),
+        )
+        said = ", ".join(f"{name} {words.usd(cost)}" for name, cost in ways if cost is not None)
+        st.markdown(words.literal(f"Above it {words.count(round(line.above.gpu_hours), 'GPU-hour')} a month: {said}."))
     sheet.notes(commitments.QUESTION, found)
     st.caption("Those that are owned already aren't known here.")
-
-
-def _above(above: Above) -> None:
-    ways: Sequence[tuple[str, float | None]] = (
-        ("on demand", above.on_demand_usd),
-        ("spot (can be taken away)", above.spot_usd),
-        ("flex-start (runs for days at most)", above.flex_start_usd),
-    )
-    said = ", ".join(f"{name} {words.usd(cost)}" for name, cost in ways if cost is not None)
-    st.markdown(words.literal(f"Above it {words.count(round(above.gpu_hours), 'GPU-hour')} a month: {said}."))

@@ -165,7 +165,11 @@ def age(context: str) -> None:
     if reader is None or held is None:
         return
     newest, condition = _offered_of(context, reader), reader.condition
-    is_behind, is_due = newest is not None and not _is_same(held, newest), _is_due()
+    is_behind = newest is not None and not _is_same(held, newest)
+    ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
+    took = float(st.session_state.get(_TOOK, 0.0))
+    # A page that takes long is left alone for longer before it may run again by itself.
+    is_due = time.monotonic() - ended >= max(LOOK_SECONDS, took * _looking() / SHARE_OF_TIME)
     if is_behind and is_due:
         st.rerun(scope="app")
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
@@ -187,13 +191,6 @@ def age(context: str) -> None:
 def _is_same(one: Snapshot, other: Snapshot) -> bool:
     """Whether nothing differs but the time."""
     return (one.digest, one.presence, one.problems) == (other.digest, other.presence, other.problems)
-
-
-def _is_due() -> bool:
-    """Whether the page may run again by itself: long ones are left alone for longer."""
-    ended = float(st.session_state.get(_ENDED) or st.session_state.get(_BEGAN, 0.0))
-    took = float(st.session_state.get(_TOOK, 0.0))
-    return time.monotonic() - ended >= max(LOOK_SECONDS, took * _looking() / SHARE_OF_TIME)
 
 
 _looked_at: dict[str, float] = {}  # session → when it looked last

@@ -57,20 +57,15 @@ def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats,
             asked.show("throttling_factor", step=0.05)
         with right:
             asked.show("swap", placeholder="none")
-        stats = _stats(snapshot)
+        stats: tuple[NodeMemoryStats, ...] = uploads.ask(  # kept in this session only, so not part of a link
+            "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
+            key="_kubelet_metrics", nothing=(), of=identity(snapshot),
+            help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
+            read=lambda files: tuple(
+                cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace"), name) for name, data in files
+            ),
+        )  # fmt: skip
     return asked.settings(), stats
-
-
-def _stats(snapshot: Snapshot) -> tuple[NodeMemoryStats, ...]:
-    """Kubelets' own metrics, one file a node; kept in this session only, so not part of a link."""
-    return uploads.ask(
-        "Kubelets' own metrics (optional): tell file cache from anonymous memory, and what the system uses",
-        key="_kubelet_metrics", nothing=(), of=identity(snapshot),
-        help="One file a node: kubectl get --raw /api/v1/nodes/NODE/proxy/metrics/cadvisor",
-        read=lambda files: tuple(
-            cadvisor.parse(bounded.checked(data, name).decode("utf-8", "replace"), name) for name, data in files
-        ),
-    )  # fmt: skip
 
 
 def node(cluster: ClusterMemory) -> NodeReport:
@@ -112,20 +107,16 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange
         with right:
             names = [one.name for one in running_containers(bound[workload].spec)]
             container = link.select("Container", names, key="container")
-        change = _change(snapshot, workload, container)
+        asked = Asked(MemoryWhatIfSettings)
+        left, middle, right = st.columns(3, vertical_alignment="bottom")
+        with left:
+            asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" takes it away')
+        with middle:
+            asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
+        with right:
+            asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
+        change = change_of(snapshot, asked.settings(workload=workload, container=container))
     return None if change is None or change.is_empty else change, _changed(settings)
-
-
-def _change(snapshot: Snapshot, workload: str, container: str) -> MemoryChange:
-    asked = Asked(MemoryWhatIfSettings)
-    left, middle, right = st.columns(3, vertical_alignment="bottom")
-    with left:
-        asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" takes it away')
-    with middle:
-        asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
-    with right:
-        asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
-    return change_of(snapshot, asked.settings(workload=workload, container=container))
 
 
 def _changed(now: KubeletSettings) -> KubeletSettings:

@@ -87,39 +87,33 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
     names = ["What to do", "What is left", "In which order to roll out"]
     do, left, order = link.tabs(names, key="part")
     with do:
-        _what_to_do(found)
+        if not found.measures:
+            st.caption("Nothing has to be done." if not found.left else "No measure was found.")
+        cards = alike(found.measures)
+        for card in cards[:_MOST_CARDS]:
+            _measures(card)
+        if more := sum(len(card) for card in cards[_MOST_CARDS:]):
+            st.caption(
+                f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
+            )
     with left:
-        _left(found)
+        if not found.left:
+            st.caption("✓ Nothing.")
+        else:
+            sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
     with order:
-        _order(found)
-    downloads.answer(QUESTION, snapshot, asked, found)
-
-
-def _what_to_do(found: PlanAnswer) -> None:
-    if not found.measures:
-        st.caption("Nothing has to be done." if not found.left else "No measure was found.")
-    cards = alike(found.measures)
-    for card in cards[:_MOST_CARDS]:
-        _measures(card)
-    if more := sum(len(card) for card in cards[_MOST_CARDS:]):
         st.caption(
-            f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
+            "Who lets another through comes first, played one after another; then who needs nothing, what costs nothing, and those that "
+            "share spare nodes, so that the nodes are there once: each played by itself, with the whole plan in place."
         )
-
-
-def _order(found: PlanAnswer) -> None:
-    st.caption(
-        "Who lets another through comes first, played one after another; then who needs nothing, what costs nothing, and those that "
-        "share spare nodes, so that the nodes are there once: each played by itself, with the whole plan in place."
-    )
-    if found.order:
-        sheet.table(
-            QUESTION, found, "order", is_whole=True, opens=lambda of: opening.rollout(of[1].workload), key="order"
-        )
-    else:
-        st.caption("No workload can be rolled out.")
-    if found.order:
-        st.caption(opening.SELECT)
+        if found.order:
+            sheet.table(
+                QUESTION, found, "order", is_whole=True, opens=lambda of: opening.rollout(of[1].workload), key="order"
+            )
+            st.caption(opening.SELECT)
+        else:
+            st.caption("No workload can be rolled out.")
+    downloads.answer(QUESTION, snapshot, asked, found)
 
 
 def _measures(card: Sequence[Numbered]) -> None:
@@ -144,13 +138,6 @@ def _measures(card: Sequence[Numbered]) -> None:
             same = [f"{place}. {words.short_name(measure.workload)}" for place, measure in others]
             st.markdown(words.literal(f"The same for {words.listing(same)}."))
         st.code(words.printable("\n".join(commands)), language=None, wrap_lines=True, height=height)
-
-
-def _left(found: PlanAnswer) -> None:
-    if not found.left:
-        st.caption("✓ Nothing.")
-        return
-    sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
 
 
 def _money(amount: float | None) -> str:

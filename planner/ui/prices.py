@@ -109,21 +109,18 @@ def _ask_by_pool(without: Mapping[str, int]) -> None:
         is_given = st.form_submit_button("Use these prices", icon=":material/check:")
     given = {pool: both for pool, both in typed.items() if any(both)}
     if is_given and given:
+        text = io.StringIO()
+        rows = csv.writer(text)
+        rows.writerow(("machine_type", "region", "total_ondemand", "total_spot"))
+        rows.writerows((f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in given.items())
+        table = read.own_table(text.getvalue(), "what was typed")
         before: tuple[PriceTable, ...] = uploads.kept(_BY_POOL, ())
         uploads.keep(
             _BY_POOL,
-            (*before, _of_pools(given)),
+            (*before, table),
             names=[*uploads.names(_BY_POOL), *(pool or NO_POOL for pool in given)],
         )
         st.rerun()
-
-
-def _of_pools(given: Mapping[str, tuple[float | None, float | None]]) -> PriceTable:
-    text = io.StringIO()
-    rows = csv.writer(text)
-    rows.writerow(("machine_type", "region", "total_ondemand", "total_spot"))
-    rows.writerows((f"{OF_POOL}{pool}", ANYWHERE, *(usd or "" for usd in both)) for pool, both in given.items())
-    return read.own_table(text.getvalue(), "what was typed")
 
 
 @st.cache_resource(ttl="6h", show_spinner=False)

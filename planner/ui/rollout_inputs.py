@@ -38,15 +38,6 @@ def pick(snapshot: Snapshot) -> str:
     return link.select("Workload", keys, key="workload", on_change=_forget)
 
 
-def _also(snapshot: Snapshot, key: str) -> tuple[str, ...]:
-    """Those rolled out in the same moment."""
-    keys = filtered.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
-    return link.choices(
-        "Rolled out together with", [one for one in keys if one != key], key="also", placeholder="nothing else",
-        help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
-    )  # fmt: skip
-
-
 def by_stake(snapshot: Snapshot) -> list[Workload]:
     """Workloads that roll out; those that run first, and among them those with most GPUs, then most replicas."""
 
@@ -77,7 +68,11 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
             rolls = workload is not None and _choices(asked, workload, snapshot)
         if workload is not None:
             _numbers(asked, workload, rolls=rolls)
-            also = _also(snapshot, key)
+            keys = filtered.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
+            also = link.choices(
+                "Rolled out together with", [one for one in keys if one != key], key="also", placeholder="nothing else",
+                help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
+            )  # fmt: skip
         else:
             asked.show(
                 "manifest", height=240, max_chars=_LONGEST_TEXT,

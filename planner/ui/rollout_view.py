@@ -74,7 +74,14 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
     with rest.container():
         if not differs:
             st.caption("For a new template, with everything else as it is today.")
-        _beside(result)
+        if result.ties is not None:
+            st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
+        for event in result.meanwhile:
+            st.caption(f":material/schedule: Meanwhile, {words.literal(event.sentence)}.")
+        if result.preempted:
+            victims = words.literal(", ".join(result.preempted))
+            st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
+        findings.show(result.findings)
     return result
 
 
@@ -122,18 +129,6 @@ def answer(result: RolloutResult) -> None:
             st.code(str(message), language=None, wrap_lines=True)
 
 
-def _beside(result: RolloutResult) -> None:
-    """What chance has to do with it, what happens meanwhile, who is evicted, and findings."""
-    if result.ties is not None:
-        st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
-    for event in result.meanwhile:
-        st.caption(f":material/schedule: Meanwhile, {words.literal(event.sentence)}.")
-    if result.preempted:
-        victims = words.literal(", ".join(result.preempted))
-        st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
-    findings.show(result.findings)
-
-
 @st.fragment
 @errors.part
 def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, given: Given) -> None:
@@ -144,38 +139,30 @@ def sections(snapshot: Snapshot, settings: RolloutSettings, result: RolloutResul
         "Section", (_DO, _STRATEGIES, _HAPPENS, _STEPS), key="section", label_visibility="collapsed"
     )  # fmt: skip
     if shown == _DO:
-        _what_to_do(snapshot, result)
+        apply_view.show(result.apply)
+        remedies(result, snapshot, spares.remedy_price(snapshot, None))
+        if not result.apply and not result.remedies:
+            st.caption(
+                "It completes as it is: apply your change. Every strategy that it could have is beside this."
+                if result.verdict is Verdict.COMPLETES
+                else "No way out was found among those that are tried: other strategies, fewer pods, more nodes, another quota."
+            )
         certificate_view.show(snapshot, settings, given)
         film_view.fetched()
     elif shown == _STRATEGIES:
         strategy_view.show(snapshot, settings, given, result, rollout)
     elif shown == _HAPPENS:
         film_view.rollout(snapshot, settings, given, result, rollout)
-        _what_happens(snapshot, settings, result, rollout)
+        usable = cache.answer(
+            usable_question.usable_devices, snapshot, rollout_question.scenario_of(snapshot, settings)
+        )
+        timeline(result, rollout, next(one for one in usable if one.workload == rollout.workload))
+        if rollout.wait_for:
+            st.header("Who waits for whom")
+            charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
     else:
         steps(rollout)
         pending(result)
-
-
-def _what_to_do(snapshot: Snapshot, result: RolloutResult) -> None:
-    apply_view.show(result.apply)
-    remedies(result, snapshot, spares.remedy_price(snapshot, None))
-    if not result.apply and not result.remedies:
-        st.caption(
-            "It completes as it is: apply your change. Every strategy that it could have is beside this."
-            if result.verdict is Verdict.COMPLETES
-            else "No way out was found among those that are tried: other strategies, fewer pods, more nodes, another quota."
-        )
-
-
-def _what_happens(
-    snapshot: Snapshot, settings: RolloutSettings, result: RolloutResult, rollout: WorkloadRollout
-) -> None:
-    usable = cache.answer(usable_question.usable_devices, snapshot, rollout_question.scenario_of(snapshot, settings))
-    timeline(result, rollout, next(one for one in usable if one.workload == rollout.workload))
-    if rollout.wait_for:
-        st.header("Who waits for whom")
-        charts.show(wait_for.figure(rollout.wait_for), key="wait_for", alt=wait_for.alt(rollout.wait_for))
 
 
 @errors.part

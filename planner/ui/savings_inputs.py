@@ -90,20 +90,16 @@ def _fields(asked: Asked[SavingsSettings], group: str, derived: Derived, hidden:
     with st.grid(min_column_width=220, gap="small", vertical_alignment="bottom"):
         for setting in SETTINGS:
             if setting.group == group and setting.name not in hidden:
-                _field(asked, setting, derived)
-
-
-def _field(asked: Asked[SavingsSettings], one: Setting, derived: Derived) -> None:
-    known = derived.values.get(one.name, one.assumed)
-    unknown = "none" if one.optional else "not known"
-    more: dict[str, Any] = {} if one.whole else {"format": "%g", "step": _step(one)}
-    asked.show(
-        one.name,
-        label=one.label if one.unit in _COUNTED else f"{one.label}, {one.unit}",
-        placeholder=unknown if known is None else f"{known:g}",
-        help=f"{one.help} Source: {derived.sources.get(one.name, one.source)}.",
-        **more,
-    )
+                known = derived.values.get(setting.name, setting.assumed)
+                unknown = "none" if setting.optional else "not known"
+                more: dict[str, Any] = {} if setting.whole else {"format": "%g", "step": _step(setting)}
+                asked.show(
+                    setting.name,
+                    label=setting.label if setting.unit in _COUNTED else f"{setting.label}, {setting.unit}",
+                    placeholder=unknown if known is None else f"{known:g}",
+                    help=f"{setting.help} Source: {derived.sources.get(setting.name, setting.source)}.",
+                    **more,
+                )
 
 
 def _step(setting: Setting) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -11,12 +10,11 @@ from planner.figures import savings_band, savings_break_even, savings_discount, 
 from planner.ground import words
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
-from planner.pricing.history import DiscountSeries, discount_series
-from planner.pricing.model import PriceBook
+from planner.pricing.history import discount_series
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.questions.wording import for_people
 from planner.spot.assumptions import Assumptions, Work
-from planner.spot.checks import CHECK_NAME, CheckResult, Status
+from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.economics import Band, Savings
 from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
@@ -206,27 +204,25 @@ def checklist(fitness: Suitability) -> None:
     """Each point with what was found and what cures it; then the patch, the commands, and what a worker should do."""
     for check in fitness.checks:
         if check.status is not Status.OK:
-            _check(check)
+            with st.container(border=True, gap="xsmall"):
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    st.badge(_GLYPH[check.status], color=_COLOUR[check.status])
+                    st.markdown(f"**{CHECK_NAME[check.check]}**")
+                st.markdown(words.literal(check.evidence))
+                if check.cure:
+                    st.markdown(f"**Cure:** {words.literal(check.cure)}")
+                if check.by_hand:
+                    st.code(check.by_hand, language=None, wrap_lines=True)
+                if check.source:
+                    st.caption(
+                        f"Source: {check.source if check.source.startswith('http') else words.literal(check.source)}"
+                    )
     with st.container(border=True, gap="xsmall"):
         for check in fitness.checks:
             if check.status is Status.OK:
                 name, evidence = CHECK_NAME[check.check], words.literal(check.evidence)
                 st.markdown(f":green-badge[{_GLYPH[check.status]}] **{name}**: {evidence}")
     _cures(fitness)
-
-
-def _check(check: CheckResult) -> None:
-    with st.container(border=True, gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.badge(_GLYPH[check.status], color=_COLOUR[check.status])
-            st.markdown(f"**{CHECK_NAME[check.check]}**")
-        st.markdown(words.literal(check.evidence))
-        if check.cure:
-            st.markdown(f"**Cure:** {words.literal(check.cure)}")
-        if check.by_hand:
-            st.code(check.by_hand, language=None, wrap_lines=True)
-        if check.source:
-            st.caption(f"Source: {check.source if check.source.startswith('http') else words.literal(check.source)}")
 
 
 def _cures(fitness: Suitability) -> None:
@@ -251,7 +247,10 @@ def _cures(fitness: Suitability) -> None:
 @errors.part
 def history(derived: Derived) -> None:
     """The discount of each GPU over time; the workload's own machine first, where the log has it."""
-    series = _series(prices.book(), derived)
+    found = discount_series(prices.changes(), prices.book())
+    machine = derived.machine_type
+    mine = [one for one in found if machine and any(_family(machine) == _family(other) for other in one.machine_types)]
+    series = [*mine, *(one for one in found if one not in mine)][:_MOST_SERIES]
     if not series:
         st.caption("No history of the discount for these machines.")
         return
@@ -265,13 +264,6 @@ def history(derived: Derived) -> None:
             f"The node of this workload ({words.literal(derived.machine_type)}, GPUs included, as of {derived.as_of}) is "
             f"{today:.0%} cheaper on spot than its on-demand list price."
         )
-
-
-def _series(book: PriceBook, derived: Derived) -> Sequence[DiscountSeries]:
-    found = discount_series(prices.changes(), book)
-    machine = derived.machine_type
-    mine = [one for one in found if machine and any(_family(machine) == _family(other) for other in one.machine_types)]
-    return [*mine, *(one for one in found if one not in mine)][:_MOST_SERIES]
 
 
 def _family(machine_type: str) -> str:

@@ -124,12 +124,8 @@ def sidebar() -> None:
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()
         st.stop()  # nobody is there any more: the rest would run the page again, and the way to the provider were lost
-    _end_in_time(found.until)
-
-
-def _end_in_time(until: float) -> None:
-    """Run the page again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest."""
-    left = min(max(1.0, until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
+    # The page runs again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest.
+    left = min(max(1.0, found.until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
 
     @st.fragment(run_every=left)
     def look() -> None:

@@ -88,7 +88,17 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."
             )
-    _table(costs)
+    every = link.toggle(
+        "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
+    )
+    shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
+    height = "auto" if every else "content"
+    table = partial(
+        sheet.table, strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS, height=height
+    )
+    table(names=("strategy", "verdict", "lowest_ready", "extra_gpus", *_MONEY))
+    st.subheader("What it takes beside money")
+    table(names=("strategy", "seconds", "missing_pod_hours", "evictions", "killed_jobs"), placeholder="–")
     _basis(costs, needs)
     prices.say_age(costs.as_of)
     return costs
@@ -116,20 +126,6 @@ def document(
         settings = StrategyCostSettings(rollout=rollout, spares=terms)
         also.append(document_of(strategy_costs.QUESTION, snapshot, settings, costs))
     return document_of(rollout_question.QUESTION, snapshot, rollout, result, *also)
-
-
-def _table(costs: StrategyCosts) -> None:
-    every = link.toggle(
-        "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."
-    )
-    shown = [strategy for strategy in costs.strategies if every or strategy.is_worth]
-    height = "auto" if every else "content"
-    table = partial(
-        sheet.table, strategy_costs.QUESTION, costs, "strategies", items=shown, within=_INSIDE_PIXELS, height=height
-    )
-    table(names=("strategy", "verdict", "lowest_ready", "extra_gpus", *_MONEY))
-    st.subheader("What it takes beside money")
-    table(names=("strategy", "seconds", "missing_pod_hours", "evictions", "killed_jobs"), placeholder="–")
 
 
 _INSIDE_PIXELS = 770  # of a table in an opened section

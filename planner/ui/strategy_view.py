@@ -54,7 +54,8 @@ def show(
         return
     grid = _grid(snapshot, settings, rollout.workload)
     weights = _weights()
-    costs = spares.known(snapshot, strategies.without_strategy(settings), grid, spares.typed())
+    bare = strategies.without_strategy(settings)
+    costs = spares.known(snapshot, bare, grid, spares.typed())
     found = strategies.weighed(grid, rollout.replicas, weights, costs)
     st.header("Which strategy")
     st.markdown(words.literal(found.sentence))
@@ -68,7 +69,11 @@ def show(
             "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
             "today's. Click one, or pick it by name beside the grid."
         )
-    _table(_with_brought(snapshot, settings, given, rollout.workload, found), rollout.replicas)
+    pools = rollouts.growing(snapshot, bare.pools.known(given))
+    how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
+    scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
+    brought = cache.answer(with_brought, snapshot, scenario, key, found.options, pools, how, prices.book())
+    _table(brought, rollout.replicas)  # with the nodes that an autoscaler brings to each unasked
     with link.expander("What spare GPUs cost", key="spares_open", icon=":material/payments:") as is_open:
         if is_open:
             spares.show(snapshot, settings, grid, given)
@@ -165,17 +170,6 @@ def _picked(pairs: dict[str, Pair]) -> None:
     pair = pairs.get(str(st.session_state[_PICK]))
     if pair is not None:
         rollout_inputs.adopt_strategy(pair)
-
-
-def _with_brought(
-    snapshot: Snapshot, settings: RolloutSettings, given: Given, key: str, found: Choice
-) -> tuple[Option, ...]:
-    """The strategies with the nodes that an autoscaler brings to each unasked."""
-    settings = strategies.without_strategy(settings)
-    pools = rollouts.growing(snapshot, settings.pools.known(given))
-    how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    scenario = rollout_question.scenario_of(snapshot, settings)
-    return cache.answer(with_brought, snapshot, scenario, key, found.options, pools, how, prices.book())
 
 
 def _table(options: Sequence[Option], replicas: int) -> None:

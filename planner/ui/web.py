@@ -142,12 +142,6 @@ def is_own_name(host: str, names: Iterable[str]) -> bool:
     return True
 
 
-def own_names() -> list[str]:
-    """The names that this server was told it has, by Headroom's variable or by Streamlit's settings."""
-    told = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or ""]
-    return [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told, COMMUNITY]
-
-
 def base_path() -> str:
     """What every address of this server begins with: "", or as ``/headroom``."""
     told = str(st.get_option("server.baseUrlPath") or "").strip("/")
@@ -183,7 +177,9 @@ class Guard:
             await self._app(scope, receive, send)
             return
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        if scope.get("path") not in MACHINES and not is_own_name(host, [*own_names(), *self._names]):
+        told = [st.get_option("server.address") or "", st.get_option("browser.serverAddress") or "", COMMUNITY]
+        names = [*os.environ.get(VARIABLE, "").split(","), *st.get_option("server.allowedHosts"), *told, *self._names]
+        if scope.get("path") not in MACHINES and not is_own_name(host, names):
             await self._refuse(scope, receive, send)
             return
 
