@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
@@ -105,11 +105,6 @@ def read_uploads(
             yield from reading.upload(name, data)
 
     return reading.snapshot(parts(), source or ", ".join(name for name, _ in many), taken_at)
-
-
-def read_items(items: Iterable[dict[str, Any]], *, source: str = "objects", taken_at: float | None = None) -> Snapshot:
-    """The snapshot of decoded Kubernetes objects (the ``items`` of a List)."""
-    return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)
 
 
 class _Reading:

@@ -28,7 +28,7 @@ from planner.kubernetes.records import (
     Requirement,
     Snapshot,
 )
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 
 PODS_PER_NODE = 30
 WORKLOADS_PER_NODE = 0.3
@@ -309,7 +309,7 @@ def snapshot(layout: Layout) -> Snapshot:
         *(_node(layout, layout.pool_of.index(pool)) for pool in POOLS),
         *(_pod(application, places[number], number) for number, application in enumerate(layout.applications)),
     ]
-    read = kubectl.read_items(items, source="bench")
+    read = read_items(items, source="bench")
 
     node_like = {node.labels[vocabulary.GKE_NODE_POOL]: node for node in read.nodes}
     nodes = [

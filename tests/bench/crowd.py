@@ -18,6 +18,7 @@ from typing import Any
 from planner.kubernetes.records import Snapshot
 from planner.sources import kubectl
 from planner.sources.data import data_folder
+from tests.builders.objects import read_items
 
 Item = dict[str, Any]
 
@@ -45,7 +46,7 @@ def waiting(more: int) -> Snapshot:
         metadata = canary["metadata"]
         name, uid = f"{metadata['name']}-{number}", f"{metadata['uid']}-{number}"
         items.append({**canary, "metadata": {**metadata, "name": name, "uid": uid}})
-    return kubectl.read_items(items)
+    return read_items(items)
 
 
 def kubectl_json(copies: int, *, varied: bool = False) -> Iterator[bytes]:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
-from tests.builders.objects import GPU, Item, deployment, pod_spec
+from tests.builders.objects import GPU, Item, deployment, pod_spec, read_items
 
 SAID: Final = "made by tests/builders/aks.py: no real cluster"
 REGION: Final = "westeurope"
@@ -53,7 +52,7 @@ def items() -> list[Item]:
 
 def snapshot() -> Snapshot:
     """The cluster as it is read."""
-    return kubectl.read_items(items(), source="aks-made-up.json", taken_at=TAKEN_AT)
+    return read_items(items(), source="aks-made-up.json", taken_at=TAKEN_AT)
 
 
 def _node(pool: str, number: int, machine: str, *, taints: list[Item] | None = None) -> Item:

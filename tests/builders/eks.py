@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
-from tests.builders.objects import GPU, Item, deployment, owner, pod, pod_spec
+from tests.builders.objects import GPU, Item, deployment, owner, pod, pod_spec, read_items
 
 SAID: Final = "made by tests/builders/eks.py: no real cluster"
 REGION: Final = "eu-west-1"
@@ -97,7 +96,7 @@ def quotas() -> Item:
 
 def snapshot() -> Snapshot:
     """The cluster as it is read."""
-    return kubectl.read_items(items(), source="eks-made-up.json", taken_at=TAKEN_AT)
+    return read_items(items(), source="eks-made-up.json", taken_at=TAKEN_AT)
 
 
 def write(folder: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
 
 Item = dict[str, Any]
 GPU = "nvidia.com/gpu"
@@ -137,4 +137,9 @@ def snapshot(*items: Item | list[Item]) -> Snapshot:
     flat: list[Item] = []
     for item in items:
         flat.extend(item if isinstance(item, list) else [item])
-    return kubectl.read_items(flat)
+    return read_items(flat)
+
+
+def read_items(items: Iterable[Item], *, source: str = "objects", taken_at: float | None = None) -> Snapshot:
+    """The snapshot of decoded Kubernetes objects (the ``items`` of a List)."""
+    return build_snapshot([Part(where=source, items=list(items))], source=source, taken_at=taken_at)

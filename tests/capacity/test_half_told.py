@@ -10,9 +10,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import rollout
 from planner.questions.question import Given
 from planner.rollout.answers import RolloutResult, Verdict
-from planner.sources import kubectl, node_pools
+from planner.sources import node_pools
 from tests.builders import eks
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 
 SURGE: Item = {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
 TYPES = eks.instance_types()
@@ -25,7 +25,7 @@ def cluster(*, pools: list[Item] | None = None, **gpu: Any) -> Snapshot:
     told = copy.deepcopy(eks.node_pools()) if pools is None else pools
     for one in told:
         one["spec"] |= gpu if one["metadata"]["name"] == "gpu" else {}
-    return kubectl.read_items([*items, *told], source="half.json", taken_at=eks.TAKEN_AT)
+    return read_items([*items, *told], source="half.json", taken_at=eks.TAKEN_AT)
 
 
 def asked(found: Snapshot, *files: Any, workload: str = eks.INFERENCE) -> RolloutResult:
@@ -107,5 +107,5 @@ def test_a_node_pool_whose_node_class_is_missing_is_not_known() -> None:
 
 def test_without_the_daemon_sets_nothing_more_is_promised() -> None:
     items = [one for one in eks.items() if one["kind"] != "DaemonSet"]
-    found = kubectl.read_items(items, source="half.json", taken_at=eks.TAKEN_AT)
+    found = read_items(items, source="half.json", taken_at=eks.TAKEN_AT)
     assert asked(found, TYPES).extra_nodes == asked(cluster(), TYPES).extra_nodes

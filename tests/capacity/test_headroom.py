@@ -25,8 +25,8 @@ from planner.ground.records import replace
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
-from planner.sources import demo, kubectl
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from planner.sources import demo
+from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance import headroom_cases
 from tests.reference.random_clusters import random_case
 
@@ -60,7 +60,7 @@ def test_openb_takes_as_many_as_cluster_capacity_says(openb: Cluster) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
-    cluster = Cluster(kubectl.read_items(random_case(seed).items))
+    cluster = Cluster(read_items(random_case(seed).items))
     for asked in workload_shapes(cluster):
         shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec)
         counted = headroom._count(State(cluster), shape)

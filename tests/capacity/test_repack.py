@@ -14,10 +14,10 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
-from planner.sources import kubectl
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
 from tests.bench import clusters, crowd
+from tests.builders.objects import read_items
 from tests.capacity.plain_packing import PlainPacking
 from tests.reference.random_clusters import random_case
 from tests.reference.ruled_clusters import ruled_case
@@ -32,11 +32,11 @@ def _thinned(whole: Snapshot, seed: int) -> Snapshot:
 
 
 def _of_reference(seed: int) -> Snapshot:
-    return kubectl.read_items(random_case(seed).items)
+    return read_items(random_case(seed).items)
 
 
 def _ruled(seed: int) -> Snapshot:
-    return kubectl.read_items(ruled_case(seed).items)
+    return read_items(ruled_case(seed).items)
 
 
 def _crowded(seed: int) -> Snapshot:

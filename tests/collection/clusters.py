@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
-from tests.builders.objects import budget, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import budget, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.collection.manifests import Object
 
 NAMESPACE: Final = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
@@ -133,7 +132,7 @@ def damaged() -> Snapshot:
     """A pod among those that were read is damaged."""
     broken = pod("broken", pod_spec(gpus=8), on="gpu-0")
     broken["spec"]["containers"] = "none"
-    return kubectl.read_items([NAMESPACE, *_nodes(1), broken])
+    return read_items([NAMESPACE, *_nodes(1), broken])
 
 
 CLUSTERS: Final[dict[str, Callable[[], Snapshot]]] = {

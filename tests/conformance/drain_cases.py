@@ -11,7 +11,7 @@ from planner.capacity.drain import play
 from planner.capacity.evictions import EvictionRun
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.conformance.comparison import Comparison, each_case
 
 FIELDS = ("drained", "evicted", "ticks", "blocked_by_pdb", "pending", "ready", "messages")
@@ -32,7 +32,7 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
 
 def outcome(case: Mapping[str, Any]) -> dict[str, object]:
     """What the recorder would have written of Headroom's drain."""
-    run = play(Cluster(kubectl.read_items(case["cluster"]["items"])), case["drain"])
+    run = play(Cluster(read_items(case["cluster"]["items"])), case["drain"])
     pods = _every_pod(run)
     waiting = [pod for pod in pods if not pod.is_bound]
     return {

@@ -11,7 +11,7 @@ from planner.capacity.headroom import Fit, fit, fits
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin
 from planner.ground.records import replace
 from planner.scheduling.cluster import Cluster
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.conformance.comparison import Comparison, each_case
 
 SEEDS = 10  # placements tried where ties decide which node a pod goes to
@@ -24,7 +24,7 @@ def compare(folder: Path) -> Iterator[Comparison]:
 
 
 def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
-    cluster = Cluster(kubectl.read_items(case["cluster"]["items"]))
+    cluster = Cluster(read_items(case["cluster"]["items"]))
     family = name.split("-", 1)[0]
     for recorded in case["headroom"]:
         shape = shape_of(recorded["pod"])
@@ -42,7 +42,7 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
 def shape_of(pod: Mapping[str, Any]) -> PodShape:
     """The recorded pod. cluster-capacity runs no admission: without a priority it has priority 0."""
     manifest = {**pod, "kind": "Pod", "status": {"phase": "Pending"}}
-    (read,) = kubectl.read_items([manifest]).pods
+    (read,) = read_items([manifest]).pods
     spec = read.spec if read.spec.priority is not None else replace(read.spec, priority=0)
     return PodShape(name=read.name, origin=ShapeOrigin.TYPED, spec=spec, namespace=read.namespace, labels=read.labels)
 

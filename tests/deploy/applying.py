@@ -25,7 +25,7 @@ from planner.inventory.change import read_workload_document
 from planner.inventory.change_rules import check_workload
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes.records import Workload
-from planner.sources import kubectl as reader
+from tests.builders.objects import read_items
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource
 from tests.deploy.server_side import owners
@@ -445,7 +445,7 @@ def applied_by_kubectl(cases: Sequence[Case], binary: Path, folder: Path) -> tup
 def applied_here(case: Case) -> Workload | None:
     """The workload as Headroom says it is after the manifest; None where it says that the API server refuses it."""
     try:
-        [one] = read_manifest(yaml.safe_dump(case.given), reader.read_items([case.there])).workloads
+        [one] = read_manifest(yaml.safe_dump(case.given), read_items([case.there])).workloads
     except ChangeError:
         return None
     return one.after
@@ -460,7 +460,7 @@ def differences(case: Case, applied: Item) -> list[str]:
     here = applied_here(case)
     if here is None:
         return [] if _is_refused(case.there, applied) else ["refused"]
-    right = reader.read_items([applied]).workloads[0]
+    right = read_items([applied]).workloads[0]
     mine, theirs = here.template, right.template
     found = [
         *_unlike(here, right, _COMPARED),
@@ -478,7 +478,7 @@ def _unlike(mine: object, theirs: object, names: Sequence[str]) -> list[str]:
 
 def _is_refused(there: Item, applied: Item) -> bool:
     """Whether an object as a whole would be refused, where the one that was there wasn't."""
-    before = reader.read_items([there]).workloads[0]
+    before = read_items([there]).workloads[0]
     try:
         check_workload(before, read_workload_document(before.kind, {"kind": before.kind, **applied}, ""))
     except ChangeError:

@@ -27,6 +27,7 @@ from planner.serve.review import read_request, review
 from planner.sources import demo, kubectl, node_pools, pod_logs, prometheus
 from planner.sources.data import data_folder
 from planner.spot.interruption import parse_lives
+from tests.builders.objects import read_items
 from tests.fuzz.mutations import Item, change_value, piece
 
 Read = Callable[[random.Random], None]
@@ -210,7 +211,7 @@ def logs(drawn: random.Random) -> None:
 
 def stored(drawn: random.Random) -> None:
     """Snapshots as a store keeps them."""
-    whole = kubectl.read_items(piece(drawn))
+    whole = read_items(piece(drawn))
     value = changed(json.loads(kept.encode(whole)), drawn)
     found = kept.decode(spoilt(json.dumps(value).encode("utf-8", "surrogatepass"), drawn), "stored.json")
     name = drawn.choice(("overview", "capacity", "findings"))

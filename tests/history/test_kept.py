@@ -13,7 +13,8 @@ from planner.ground.records import replace
 from planner.history import kept
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
-from planner.sources import demo, kubectl
+from planner.sources import demo
+from tests.builders.objects import read_items
 
 
 @pytest.mark.parametrize("read", [demo.read, demo.read_large])
@@ -37,7 +38,7 @@ def test_revisions_come_back() -> None:
          "data": {"spec": {"template": template}}, "revision": 2}
         for name, owners in (("db-1", [owner]), ("other", []))
     ]  # fmt: skip
-    snapshot = kubectl.read_items(items)
+    snapshot = read_items(items)
     assert [one.template is not None for one in snapshot.controller_revisions] == [True, False]
     assert kept.decode(kept.encode(snapshot), "x") == snapshot
 
@@ -77,7 +78,7 @@ def test_no_values_arguments_secrets_or_logs_are_kept() -> None:
         },
     }
     named = {"namespace": "n", "name": "a"}
-    snapshot = kubectl.read_items(
+    snapshot = read_items(
         [
             {"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {**named, "uid": "1"},
              "spec": {"selector": {"matchLabels": {"app": "a"}}, "template": template}},

@@ -15,7 +15,8 @@ from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change, document_of, read_changed
 from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy, Workload
-from planner.sources import demo, kubectl
+from planner.sources import demo
+from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_container, named, template, workload
 
 Object = dict[str, Any]
@@ -23,7 +24,7 @@ SHELL = ["sh", "-c", "python worker.py"]
 
 
 def read(kind: str = "Deployment", **spec: Any) -> Workload:
-    snapshot = kubectl.read_items([workload(kind, **spec)])
+    snapshot = read_items([workload(kind, **spec)])
     assert snapshot.problems == ()
     return snapshot.workloads[0]
 
@@ -404,7 +405,7 @@ def test_status_and_identity_stay(kind: str) -> None:
     item = workload(kind)
     item["metadata"] |= {"generation": 7, "creationTimestamp": "2026-11-20T09:00:00Z"}
     item["status"] = {"replicas": 3, "readyReplicas": 2, "observedGeneration": 7, "currentRevision": "a-1"}
-    [before] = kubectl.read_items([item]).workloads
+    [before] = read_items([item]).workloads
     after, _, _ = change(before, patch={"spec": {"minReadySeconds": 9}})
     assert after == replace(before, min_ready_seconds=9)
 
@@ -455,5 +456,5 @@ def test_any_patch_is_applied_or_refused(patch: Any) -> None:
 
 def test_a_workload_without_a_selector_of_its_own_can_be_changed() -> None:
     item = named("Job", "train", "ml", "batch/v1", spec={"template": template("train")})
-    [job] = kubectl.read_items([item]).workloads
+    [job] = read_items([item]).workloads
     assert change(job, replicas=3)[0].replicas == 3

@@ -11,7 +11,8 @@ from planner.inventory import checks
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.kubernetes.requests import pod_request
-from planner.sources import demo, kubectl
+from planner.sources import demo
+from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_container, gpu_node, named, node, owned_by, pod, template, workload
 
 Object = dict[str, Any]
@@ -20,7 +21,7 @@ T4 = {"cloud.google.com/gke-accelerator": "nvidia-tesla-t4", "cloud.google.com/g
 
 
 def read(*items: Object) -> Snapshot:
-    snapshot = kubectl.read_items(items, taken_at=NOW)
+    snapshot = read_items(items, taken_at=NOW)
     assert snapshot.problems == ()
     return snapshot
 
@@ -39,7 +40,7 @@ def gpu_workload(**spec: Any) -> Object:
 
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_problems_of_reading_come_first() -> None:
-    snapshot = kubectl.read_items([node(), pod(containers=3)])
+    snapshot = read_items([node(), pod(containers=3)])
     assert checks.check(snapshot)[0].code == "object-unreadable"
 
 
@@ -354,7 +355,7 @@ def test_pods_of_kinds_that_are_not_modelled_are_named_with_what_they_hold() -> 
         one["metadata"]["ownerReferences"] = [{"kind": kind, "name": owner, "uid": owner, "controller": True}]
         return one
 
-    snapshot = kubectl.read_items(
+    snapshot = read_items(
         [
             gpu_node(gpus=8),
             owned("w-0", "PyTorchJob", "train"),

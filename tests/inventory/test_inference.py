@@ -11,6 +11,7 @@ from planner.kubernetes.records import Presence, Snapshot
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, node, pod, workload
 
 
@@ -27,7 +28,7 @@ def owned(name: str, template_hash: str, app: str = "app", is_ready: bool = True
 
 
 def read(*items: Object) -> Snapshot:
-    return kubectl.read_items([node(), *items])
+    return read_items([node(), *items])
 
 
 def verdict(snapshot: Snapshot) -> Verdict:
@@ -93,7 +94,7 @@ def test_a_replica_set_that_is_not_a_deployments_is_left_alone(labels: dict[str,
 def test_what_is_not_known_is_in_the_headline_with_what_adds_it() -> None:
     bare = [workload(name=f"d{number}") | {"status": {"replicas": 1}} for number in range(3)]
     items = [node(), pod("p", "gpu-0"), *bare]
-    assert str(overview(kubectl.read_items(items)).sentence) == (
+    assert str(overview(read_items(items)).sentence) == (
         "0 known to complete, 3 not known: no ReplicaSets. To add them: "
         "kubectl get replicasets --all-namespaces --output json"
     )

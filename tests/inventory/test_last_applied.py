@@ -14,7 +14,7 @@ from planner.inventory.last_applied import fields_in
 from planner.inventory.manifest import AppliedWorkload, Manifest, read_manifest
 from planner.kubernetes.patches import merge, of_apply
 from planner.kubernetes.records import Snapshot
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 
 Object = dict[str, Any]
 LAST = "kubectl.kubernetes.io/last-applied-configuration"
@@ -88,7 +88,7 @@ def told_by_managers(*entries: tuple[str, str, Object]) -> Object:
 
 
 def snapshot(one: Object) -> Snapshot:
-    return kubectl.read_items([one])
+    return read_items([one])
 
 
 def put(there: Snapshot, given: Object) -> tuple[AppliedWorkload, Manifest]:

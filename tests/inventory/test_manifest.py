@@ -12,9 +12,9 @@ from planner.ground.errors import ChangeError
 from planner.inventory.manifest import Manifest, read_manifest
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.records import Presence, Snapshot, Strategy
-from planner.sources import demo, kubectl
+from planner.sources import demo
 from planner.sources.data import data_folder
-from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
 from tests.inventory.objects import a_list, container, gpu_node, named, template, workload
 
 Object = dict[str, Any]
@@ -29,7 +29,7 @@ QUOTA = named("ResourceQuota", namespace="prod", spec={"hard": {"pods": "5"}}, s
 BUDGET = named("PodDisruptionBudget", namespace="prod", api_version="policy/v1", spec={"minAvailable": 1, "selector": {}},
                status={"disruptionsAllowed": 2, "currentHealthy": 3})  # fmt: skip
 CLAIM = named("PersistentVolumeClaim", namespace="prod", spec={"volumeName": "pv-1"})
-SNAPSHOT = kubectl.read_items(
+SNAPSHOT = read_items(
     [gpu_node(), plain(replicas=3, strategy={"type": "Recreate"}), workload("Job", "train"), QUOTA, BUDGET, CLAIM]
 )
 
@@ -57,7 +57,7 @@ def test_fields_that_are_not_given_stay() -> None:
 
 def test_what_nobody_is_known_to_have_applied_stays_and_that_is_said() -> None:
     selector = template("app", {"name": "main", "image": "registry.example/app:1"}, nodeSelector={"a": "b"})
-    snapshot = kubectl.read_items([workload(template=selector)])
+    snapshot = read_items([workload(template=selector)])
     manifest = read(plain(), snapshot=snapshot)
     [one] = manifest.workloads
     assert one.after.template.spec.node_selector == {"a": "b"}

@@ -15,8 +15,7 @@ from planner.kubernetes.records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
 from planner.questions.question import Given
-from planner.sources import kubectl
-from tests.builders.objects import deployment, pod_spec
+from tests.builders.objects import deployment, pod_spec, read_items
 
 EVIL = ("a; rm -rf ~", "a\nb", "$(id)", "`id`", "a'b", '"', "-o", "a/b", "A", "é", "a\x1b]0;x\x07", "x" * 254, "a..b")
 POD: dict[str, Any] = {
@@ -29,7 +28,7 @@ NODE: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name":
 
 
 def read(*objects: dict[str, Any]) -> Any:
-    return kubectl.read_items(objects)
+    return read_items(objects)
 
 
 def changed(base: dict[str, Any], *path: str | int, value: Any) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from planner.kubernetes.records import (
 )
 from planner.sources import demo, kubectl
 from planner.sources.data import data_folder
+from tests.builders.objects import read_items
 from tests.inventory.objects import (
     a_list,
     container,
@@ -56,7 +57,7 @@ Object = dict[str, Any]
 
 
 def read(*items: Object) -> Snapshot:
-    return kubectl.read_items(items)
+    return read_items(items)
 
 
 def read_pod(**spec: Any) -> Pod:
@@ -645,7 +646,7 @@ def test_the_time_is_the_newest_in_the_objects_unless_given() -> None:
         "deletionTimestamp": "2030-01-01T00:00:00Z",
     }
     assert read(one, terminating).taken_at == 1795165200.0
-    assert kubectl.read_items([one], taken_at=5.0).taken_at == 5.0
+    assert read_items([one], taken_at=5.0).taken_at == 5.0
     assert read(node()).taken_at == 0.0
 
 
@@ -747,7 +748,7 @@ def test_objects_without_a_uid_get_one_of_their_own() -> None:
     ],
 )
 def test_a_broken_object_is_left_out_and_named(broken: Object, name: str, what: str) -> None:
-    snapshot = kubectl.read_items([node(), broken, pod("good")], source="dump.json")
+    snapshot = read_items([node(), broken, pod("good")], source="dump.json")
     assert [one.name for one in snapshot.pods] == ["good"]
     assert len(snapshot.nodes) == 1
     [problem] = snapshot.problems

@@ -12,7 +12,7 @@ import pytest
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Workload
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 
 RECORDED = json.loads(gzip.decompress(Path("tests/conformance/patches.json.gz").read_bytes()))
 BEFORE = RECORDED["before"]
@@ -23,7 +23,7 @@ def main(**fields: Any) -> dict[str, Any]:
 
 
 def read(spec: Any) -> Workload:
-    return kubectl.read_items([{**BEFORE, "spec": spec}]).workloads[0]
+    return read_items([{**BEFORE, "spec": spec}]).workloads[0]
 
 
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=lambda case: str(case["name"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.kubernetes.budgets import protection
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_node, named, template, workload
 
 
@@ -13,7 +13,7 @@ from tests.inventory.objects import container, gpu_node, named, template, worklo
 def test_a_limit_that_cannot_be_read_lets_nobody_go_and_says_so(limit: str) -> None:
     spec = {"maxUnavailable": limit, "selector": {}}
     budget = named("PodDisruptionBudget", "few", namespace="prod", api_version="policy/v1", spec=spec)
-    snapshot = kubectl.read_items([gpu_node(), workload(replicas=3, template=template("app", container())), budget])
+    snapshot = read_items([gpu_node(), workload(replicas=3, template=template("app", container())), budget])
     found = protection(snapshot, snapshot.workloads[0])
     assert found.allowed == 0
     assert found.reason == f"maxUnavailable {limit} is neither a number nor a percentage"
@@ -23,5 +23,5 @@ def test_two_billion_replicas_are_counted_not_made() -> None:
     spec = {"minAvailable": "50%", "selector": {}}
     budget = named("PodDisruptionBudget", "half", namespace="prod", api_version="policy/v1", spec=spec)
     many = workload(replicas=2**31 - 1, template=template("app", container()))
-    snapshot = kubectl.read_items([gpu_node(), many, budget])
+    snapshot = read_items([gpu_node(), many, budget])
     assert protection(snapshot, snapshot.workloads[0]).allowed == 2**30 - 1

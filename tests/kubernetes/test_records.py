@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import workload
 
 
@@ -45,7 +45,7 @@ def test_frozen_map_survives_pickling() -> None:
 
 
 def test_a_workload_is_found_by_its_key_whatever_the_kinds_case() -> None:
-    snapshot = kubectl.read_items([workload(name="api"), workload("StatefulSet", "api")])
+    snapshot = read_items([workload(name="api"), workload("StatefulSet", "api")])
     found = snapshot.workload("deployment/prod/api")
     assert found is not None
     assert found.key == "Deployment/prod/api"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.sources import kubectl
 from tests.builders import objects
-from tests.builders.objects import GPU, Item
+from tests.builders.objects import GPU, Item, read_items
 
 TAKEN_AT = 1_790_000_000.0
 WORKER = "Deployment/ml/worker"
@@ -74,7 +73,7 @@ def _pod(place: int, meta: Item) -> Item:
 
 def snapshot(*items: Item, source: str = "small.json") -> Snapshot:
     """A cluster whose pods were listed, even where there are none."""
-    read = kubectl.read_items(items, source=source, taken_at=TAKEN_AT)
+    read = read_items(items, source=source, taken_at=TAKEN_AT)
     return replace(read, presence=FrozenMap({**read.presence, "Pod": Presence.PRESENT}))
 
 

@@ -21,10 +21,11 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.pricing.actual import Invoice, Reconciled, reconciled
 from planner.pricing.bill import bill
-from planner.sources import demo, kubectl
+from planner.sources import demo
 from planner.sources.bills import load_bill
 from planner.sources.prices import embedded_book
 from tests.builders import aks, eks
+from tests.builders.objects import read_items
 
 BOOK = embedded_book()
 DAYS = ("2026-10-01T00:00:00Z", "2026-10-31T00:00:00Z")
@@ -268,7 +269,7 @@ def of_aks() -> tuple[Snapshot, str, float]:
 def of_eks() -> tuple[Snapshot, str, float]:
     """AWS' FOCUS export, a row an instance and hour, with its traffic; unlike the nodes' names the resource is the instance's id."""
     items = json.loads(json.dumps(eks.items()).replace(eks.REGION, "us-east-1"))
-    found = kubectl.read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT)
+    found = read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT)
     rows, known = [], {node.name: node for node in found.nodes}
     for one in bill(BOOK, found).nodes:
         node = known[one.node.node]

@@ -26,9 +26,8 @@ from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
-from planner.sources import kubectl
 from tests.bench import crowd
-from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec
+from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec, read_items
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 from tests.properties.test_flying_clusters import roomy
 from tests.reference.flying_clusters import flying_case
@@ -134,7 +133,7 @@ def _compared_courses(snapshot: Snapshot) -> int:
 
 
 def test_a_certain_course_is_the_simulated_one() -> None:
-    assert sum(_compared_courses(kubectl.read_items(case_of(seed).items)) for seed in COURSES) > 40
+    assert sum(_compared_courses(read_items(case_of(seed).items)) for seed in COURSES) > 40
 
 
 def _waiting(name: str, cpu: str, priority: int, gpus: int) -> Item:
@@ -169,7 +168,7 @@ def _beside_waiting(seed: int) -> Snapshot:
         _waiting(f"w-{place}", cpu, luck.choice((0, 0, 500)) if seed % 2 else 0, luck.randint(0, 1))
         for place, cpu in enumerate(sizes * luck.randint(1, 2))
     ]
-    return kubectl.read_items(items)
+    return read_items(items)
 
 
 def test_beside_pods_that_wait_too() -> None:
@@ -197,7 +196,7 @@ def _in_pools(seed: int) -> Snapshot:
             items.append({**item, "spec": spec(pool, luck.choice(("1", "2500m", "4")))})
         if luck.random() < 0.2:
             items.append(budget(f"web-{pool}", minAvailable=1))
-    return kubectl.read_items(items)
+    return read_items(items)
 
 
 def test_whom_a_rollout_never_meets_changes_nothing_of_it() -> None:

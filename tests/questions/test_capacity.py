@@ -13,8 +13,8 @@ from planner.capacity.pod_shapes import workload_shapes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
-from planner.sources import demo, kubectl
-from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
+from planner.sources import demo
+from tests.builders.objects import deployment, node, pod, pod_spec, read_items, snapshot
 from tests.inventory import objects
 from tests.inventory.objects import gpu_container, gpu_node
 from tests.reference.random_clusters import random_case
@@ -22,7 +22,7 @@ from tests.reference.random_clusters import random_case
 
 @pytest.mark.parametrize("seed", range(30))
 def test_requested_and_free_are_allocatable(seed: int) -> None:
-    answer = capacity_left.capacity(kubectl.read_items(random_case(seed).items))
+    answer = capacity_left.capacity(read_items(random_case(seed).items))
     assert all(
         known_sum((line.requested, line.free, line.free_cordoned)) == line.allocatable for line in answer.resources
     )
@@ -40,7 +40,7 @@ def test_an_empty_node_more_never_takes_room_away(seed: int) -> None:
     name = "one-more"
     labels = {**first["metadata"]["labels"], "kubernetes.io/hostname": name}
     more = {**first, "metadata": {**first["metadata"], "name": name, "uid": name, "labels": labels}}
-    before, after = Cluster(kubectl.read_items(items)), Cluster(kubectl.read_items([*items, more]))
+    before, after = Cluster(read_items(items)), Cluster(read_items([*items, more]))
     counts = {one.shape: one.count for one in fits(before, workload_shapes(before))}
     simple = [s for s in workload_shapes(after) if not s.spec.topology_spread and not s.spec.pod_affinity]
     for one in fits(after, simple):
@@ -99,9 +99,7 @@ def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
     nodes = [objects.node(f"n-{i}") for i in range(3)]
     for one, (name, count) in zip(nodes, kinds.items(), strict=True):
         one["status"]["allocatable"] = one["status"]["capacity"] = one["status"]["allocatable"] | {name: str(count)}
-    answer = capacity_left.capacity(
-        kubectl.read_items([*nodes, objects.pod("p", "n-0", containers=[gpu_container(1)])])
-    )
+    answer = capacity_left.capacity(read_items([*nodes, objects.pod("p", "n-0", containers=[gpu_container(1)])]))
     assert str(answer.sentence).startswith(
         "3 of 4 nvidia.com/gpu and 2 of 2 amd.com/gpu are free; 7 MIG slices 1g.5gb: 7 slices free"
     )
@@ -109,7 +107,7 @@ def test_the_headline_keeps_devices_slices_and_shares_apart() -> None:
 
 def test_more_asked_for_than_there_is_is_said_and_nothing_is_less_than_free() -> None:
     held = [objects.pod(f"p-{i}", "gpu-0", containers=[gpu_container(1)]) for i in range(3)]
-    answer = capacity_left.capacity(kubectl.read_items([gpu_node("gpu-0", 1), gpu_node("gpu-1", 2), *held]))
+    answer = capacity_left.capacity(read_items([gpu_node("gpu-0", 1), gpu_node("gpu-1", 2), *held]))
     [line] = answer.gpus
     assert (line.requested, line.free, line.overcommitted) == (3, 2, 2)
     assert str(answer.sentence).startswith("2 of 3 GPUs are free; GPUs are overcommitted by 2")

@@ -19,11 +19,12 @@ from planner.pricing.model import PriceBook
 from planner.questions import costs, fleet, what_if
 from planner.questions.question import Given
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, answer
-from planner.sources import demo, kubectl
+from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.bench import crowd
 from tests.builders import aks, eks
+from tests.builders.objects import read_items
 from tests.questions.test_money_of_other_clouds import with_spot
 
 Case = tuple[Snapshot, PriceBook]
@@ -32,7 +33,7 @@ Case = tuple[Snapshot, PriceBook]
 def of_eks() -> Case:
     items = json.loads(json.dumps(eks.items()).replace(eks.REGION, "us-east-1"))
     book = with_spot(**{"m5.large__us-east-1": 0.04, "g5.xlarge__us-east-1": 0.4, "m5.xlarge__us-east-1": 0.08})
-    return kubectl.read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT), book
+    return read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT), book
 
 
 def of_aks() -> Case:

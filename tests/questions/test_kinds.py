@@ -24,8 +24,9 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Verdict
 from planner.rollout.policy import Failing, GateException, GatePolicy
-from planner.sources import demo, kubectl
+from planner.sources import demo
 from planner.sources.prices import embedded_book
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
 ONE_GPU: Final = {"containers": [gpu_container()]}
@@ -34,7 +35,7 @@ KNOWN, STUCK, UNKNOWN = ExitStatus.ANSWERED, ExitStatus.STUCK, ExitStatus.NOT_KN
 
 
 def cluster(*more: Object, gpus: int = 8) -> Snapshot:
-    return kubectl.read_items([gpu_node("gpu-0", gpus), pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
+    return read_items([gpu_node("gpu-0", gpus), pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
 
 
 def gated(snapshot: Snapshot, *documents: Object, policy: GatePolicy = GatePolicy()) -> GateAnswer:  # noqa: B008 - frozen

@@ -22,7 +22,7 @@ from planner.questions import gate, rollout, where
 from planner.questions.gate import GateSettings
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import gpu_container, gpu_node, named, pod
 
 _ANSWERS: Final = {"completes": 0, "stuck": 2, "unknown": 4, "refused": 1}
@@ -45,7 +45,7 @@ CASES: Final = _cases()
 def cluster(*, is_full: bool) -> Snapshot:
     nodes = [gpu_node(f"gpu-{place}", 8) for place in range(4)]
     held = [pod(f"held-{place}", f"gpu-{place}", containers=[gpu_container(8)]) for place in range(4)]
-    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), named("Namespace", "ml"), *(held if is_full else [])])
+    return read_items([*nodes, pod("idle", "gpu-0"), named("Namespace", "ml"), *(held if is_full else [])])
 
 
 FREE: Final = cluster(is_full=False)

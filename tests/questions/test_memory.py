@@ -14,7 +14,7 @@ from planner.memory.kubelet import KubeletSettings
 from planner.memory.what_if import MemoryChange
 from planner.questions.memory import MemorySettings, answer, memory_what_if
 from planner.rollout.answers import Verdict
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.memory.objects import GIB, container
 
 DEFAULT = KubeletSettings()
@@ -24,7 +24,7 @@ LABELS = {"app": "api", "pod-template-hash": "1"}
 def cluster() -> Snapshot:
     """A Deployment of one pod and a bare pod on one node of 14Gi."""
     template = {"metadata": {"labels": {"app": "api"}}, "spec": _spec("api", "1Gi", "4Gi")}
-    return kubectl.read_items(
+    return read_items(
         [
             _object("v1", "Node", "node", status={"capacity": _ROOM, "allocatable": {**_ROOM, "memory": "14Gi"}}),
             _object(

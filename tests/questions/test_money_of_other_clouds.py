@@ -15,10 +15,11 @@ from planner.pricing.model import PriceBook
 from planner.pricing.node import spare_terms
 from planner.questions.question import Given
 from planner.questions.savings import SavingsAnswer, SavingsSettings, answer
-from planner.sources import demo, kubectl
+from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import Capacity, SpotSettings
 from tests.builders import aks, eks
+from tests.builders.objects import read_items
 
 MONTH = 730
 
@@ -27,7 +28,7 @@ MONTH = 730
 def of_eks() -> Snapshot:
     """In us-east-1, of which AWS' list is."""
     items = json.loads(json.dumps(eks.items()).replace(eks.REGION, "us-east-1"))
-    return kubectl.read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT)
+    return read_items(items, source=eks.SAID, taken_at=eks.TAKEN_AT)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import Run, simulate
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, pod, template, workload
 
 GPU = {"containers": [gpu_container()]}
@@ -23,7 +23,7 @@ GPU = {"containers": [gpu_container()]}
 def cluster(*more: Object, gpus: tuple[int, ...] = (2, 2)) -> Snapshot:
     """Nodes with so many GPUs, a pod that asks for nothing, and a namespace."""
     nodes = [gpu_node(f"gpu-{i}", count) for i, count in enumerate(gpus)]
-    return kubectl.read_items([*nodes, pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
+    return read_items([*nodes, pod("idle", "gpu-0"), named("Namespace", "ml"), *more])
 
 
 def asked(snapshot: Snapshot, *documents: Object) -> RolloutResult:

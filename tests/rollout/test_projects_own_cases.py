@@ -16,7 +16,7 @@ from planner.inventory.runtimes import Runtimes
 from planner.kubernetes.pod_templates import found_sets, templated, untold_places
 from planner.questions.gate import GateSettings, answer
 from planner.rollout.answers import Verdict
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_node, named, pod
 from tests.rollout.test_updates import IMAGE, asked, changed, job_set, ray, template, there, verdict_of
 
@@ -194,7 +194,7 @@ def _resolved(name: str = "tf-runtime", namespace: str = "ml") -> dict[str, Any]
     one = named("InferenceService", "m", "ml", "serving.kserve.io/v1beta1", spec={"predictor": predictor})
     row = templated("InferenceService", "serving.kserve.io/v1beta1")
     assert row is not None
-    return Runtimes([runtime], kubectl.read_items([gpu_node("a"), pod("p", "a")]), "ml").resolved(one, row)
+    return Runtimes([runtime], read_items([gpu_node("a"), pod("p", "a")]), "ml").resolved(one, row)
 
 
 def test_what_a_model_says_goes_over_its_runtimes_pod() -> None:
@@ -219,7 +219,7 @@ def test_a_runtime_that_is_not_there_or_of_another_namespace_is_none() -> None:
 def test_a_first_scale_that_is_no_number_is_not_known(said: str, is_known: bool) -> None:
     made = {**template(), "metadata": {"annotations": {"autoscaling.knative.dev/initial-scale": said}}}
     one = named("Service", "x", "ml", "serving.knative.dev/v1", spec={"template": made})
-    snapshot = kubectl.read_items([gpu_node("a", 4), pod("p", "a", "ml")])
+    snapshot = read_items([gpu_node("a", 4), pod("p", "a", "ml")])
     found = answer(snapshot, GateSettings(manifest=yaml.safe_dump(one)))
     assert verdict_of(found) is (COMPLETES if is_known else UNKNOWN)
 

@@ -17,7 +17,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.updates import RULES, Way
 from planner.questions.gate import GateAnswer, GateSettings, answer
 from planner.rollout.answers import Verdict
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, node, owned_by, pod, workload
 from tests.inventory.objects import template as pod_template
 
@@ -74,7 +74,7 @@ def cluster(one: Object, running: int, free: int) -> Snapshot:
     template = {"metadata": {"labels": {"app": "idle"}}, "spec": {"containers": [{"name": "idle"}]}}
     idle = {"replicas": 0, "selector": {"matchLabels": {"app": "idle"}}, "template": template}
     rest = named("Deployment", "idle", "ml", "apps/v1", spec=idle)
-    return kubectl.read_items([*nodes, node("cpu-0"), one, *pods, rest, pod("other", "cpu-0", "ml")])
+    return read_items([*nodes, node("cpu-0"), one, *pods, rest, pod("other", "cpu-0", "ml")])
 
 
 def changed(spec: Object, how: str = "image") -> Object:
@@ -213,7 +213,7 @@ def test_a_service_midway_is_not_known() -> None:
     one = there("RayService")
     clusters = [owned_by(one, named("RayCluster", name, "ml", "ray.io/v1", spec=ray())) for name in ("a", "b")]
     manifest = yaml.safe_dump(there("RayService", changed(SPECS["RayService", "ray.io/v1"])))
-    snapshot = kubectl.read_items([*(gpu_node(f"gpu-{n}") for n in range(9)), one, *clusters, pod("other", "gpu-0")])
+    snapshot = read_items([*(gpu_node(f"gpu-{n}") for n in range(9)), one, *clusters, pod("other", "gpu-0")])
     part = verdict_of(answer(snapshot, GateSettings(manifest=manifest)))
     assert part is Verdict.UNKNOWN
 
@@ -252,7 +252,7 @@ def kserve(before: Object, free: int, strategy: Object | None = None) -> Snapsho
     pods = [owned_by(sets, pod(f"llm-{n}", f"gpu-{n}", "ml", containers=made["spec"]["containers"])) for n in range(2)]
     for each in pods:
         each["metadata"]["labels"] = {"isvc": "llm", "app": "llm"}
-    return kubectl.read_items([*(gpu_node(f"gpu-{n}") for n in range(2 + free)), one, below, sets, *pods])
+    return read_items([*(gpu_node(f"gpu-{n}") for n in range(2 + free)), one, below, sets, *pods])
 
 
 def applied(before: Object, after: Object, free: int = 0, strategy: Object | None = None) -> GateAnswer:
@@ -324,7 +324,7 @@ def of_runtime(gpus: int = 2, **model: Any) -> Object:
 
 def with_nodes(*more: Object) -> Snapshot:
     nodes = [gpu_node("a", 2, labels={"pool": "gpu"}), gpu_node("b", 4)]
-    return kubectl.read_items([*nodes, pod("other", "a", "ml"), *more])
+    return read_items([*nodes, pod("other", "a", "ml"), *more])
 
 
 @pytest.mark.parametrize("kind", ["ServingRuntime", "ClusterServingRuntime"])

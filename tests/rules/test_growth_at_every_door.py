@@ -24,9 +24,9 @@ from planner.questions.question import Given
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.review import Silence, read_request, review
-from planner.sources import kubectl, node_pools
+from planner.sources import node_pools
 from tests.builders import eks
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance.rollout_cases import WHOLE_LISTS
 
 RECORDED: Final = Path(__file__).parents[1] / "conformance" / "growth"
@@ -136,7 +136,7 @@ def cluster(name: str) -> tuple[list[Item], Snapshot, tuple[PoolLimits, ...]]:
     if name == "eks with instance types":
         return eks.items(), eks.snapshot(), read(eks.instance_types())
     if name in COMING:
-        return COMING[name][0], kubectl.read_items(COMING[name][0], taken_at=TAKEN_AT), ()
+        return COMING[name][0], read_items(COMING[name][0], taken_at=TAKEN_AT), ()
     if name.startswith("alike"):
         return alike(), snapshot(alike()), parse_typed_limits(name.removeprefix("alike ")) if " " in name else ()
     return of_recording(name)

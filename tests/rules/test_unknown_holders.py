@@ -9,7 +9,7 @@ import pytest
 from planner.capacity.changes import parse_change
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, findings, make_room, overview, rollout, seats, survive, what_if
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, workload
 
 BARN: Final = "ModelFarm/prod/barn"
@@ -28,7 +28,7 @@ def held() -> Snapshot:
     waiting = owned_by(one, pod("web-1-a", "", "prod", containers=[gpu_container()]))
     waiting["metadata"]["labels"] = {"app": "web", "pod-template-hash": "1"}
     holder = owned_by(farm, pod("barn-0", "gpu-0", "prod", containers=[gpu_container(2)]))
-    return kubectl.read_items([gpu_node("gpu-0", 2), holder, web, one, waiting, named("Namespace", "prod")])
+    return read_items([gpu_node("gpu-0", 2), holder, web, one, waiting, named("Namespace", "prod")])
 
 
 def said(door: str, held: Snapshot) -> str:

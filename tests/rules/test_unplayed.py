@@ -16,7 +16,7 @@ from planner.kubernetes.pod_templates import TEMPLATED, templated
 from planner.kubernetes.podless import makes_no_pods
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Template
-from planner.sources import kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
 
 
@@ -81,7 +81,7 @@ def test_what_says_the_same() -> None:
 
 
 def test_a_pod_and_a_replica_set_that_are_as_written() -> None:
-    snapshot = kubectl.read_items(
+    snapshot = read_items(
         [gpu_node(), pod("p", "gpu-0", containers=[gpu_container()]), workload("ReplicaSet", "r", replicas=2)]
     )
     [there], [sets] = snapshot.pods, snapshot.replica_sets
@@ -96,7 +96,7 @@ def test_what_is_held_below_an_object_whoever_stands_between() -> None:
     top["metadata"]["uid"] = "l"
     sets = owned_by(top, workload("StatefulSet", "l", replicas=1, template=template("l", gpu_container(2))))
     running = owned_by(sets, pod("l-0", "gpu-0", containers=[gpu_container(2)]))
-    snapshot = kubectl.read_items([gpu_node(gpus=2), sets, running])
+    snapshot = read_items([gpu_node(gpus=2), sets, running])
     assert held_below(snapshot)["LeaderWorkerSet/prod/l"] == Held(pods=1, gpus=2)
     [found] = unjudged(snapshot)
     assert (found.kind, found.keys, found.gpus) == ("LeaderWorkerSet", ("LeaderWorkerSet/prod/l",), 2)

@@ -15,8 +15,7 @@ from planner.scheduling.scheduler import Attempt, Budget, Scheduler
 from planner.scheduling.scores import total_scores
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
-from planner.sources import kubectl
-from tests.builders.objects import Item, node, pod, pod_spec
+from tests.builders.objects import Item, node, pod, pod_spec, read_items
 
 NO_PREEMPTION = "no new claims to deallocate, preemption: not eligible due to preemptionPolicy=Never."
 
@@ -33,7 +32,7 @@ class Question:
         default_selector: LabelSelector | None = None,
     ) -> None:
         asked = pod("asked", spec if spec is not None else pod_spec(), labels=labels)
-        snapshot = kubectl.read_items([*items, asked])
+        snapshot = read_items([*items, asked])
         self.cluster = Cluster(snapshot)
         self.state = State(self.cluster)
         found = next(p for p in snapshot.pods if p.name == "asked")

@@ -12,11 +12,12 @@ from planner.ground.errors import InputError
 from planner.inventory import account
 from planner.kubernetes.records import Presence, Severity, Snapshot
 from planner.sources import bounded, cluster, kubectl
+from tests.builders.objects import read_items
 from tests.inventory.objects import a_list, named, node, pod, workload
 from tests.sources import layouts
 from tests.sources.layouts import LAYOUTS, OBJECTS, PACKERS, as_json, as_yaml, bare, on_disk
 
-WHOLE = kubectl.read_items(OBJECTS)
+WHOLE = read_items(OBJECTS)
 
 
 def check_account(snapshot: Snapshot, objects: int) -> None:
@@ -150,7 +151,7 @@ def test_unrelated_files_are_told_in_one_sentence(tmp_path: Path) -> None:
 def test_hundreds_of_oddities_are_five_and_a_number() -> None:
     twice = [pod(f"p{number}") for number in range(100)]
     changed = [pod(f"p{number}", "elsewhere") for number in range(100)]
-    snapshot = kubectl.read_items([*twice, *changed])
+    snapshot = read_items([*twice, *changed])
     assert len(snapshot.problems) == 6
     assert "95 more like these" in snapshot.problems[-1].what
     assert snapshot.reading.repeated == 100

@@ -5,9 +5,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
 from planner.inventory import checks
-from planner.sources import kubectl
 from planner.ui import findings, session
-from tests.builders.objects import node
+from tests.builders.objects import node, read_items
 
 
 def _page() -> None:
@@ -59,7 +58,7 @@ def test_a_page_says_of_a_snapshots_age_what_the_clock_does(
     monkeypatch: pytest.MonkeyPatch, clock: float, age: float
 ) -> None:
     """Whenever it is asked: one of this moment was "9 min 30 s ahead" in the last minutes of each ten."""
-    snapshot = replace(kubectl.read_items([node("n")]), taken_at=clock - age)
+    snapshot = replace(read_items([node("n")]), taken_at=clock - age)
     monkeypatch.setattr(session, "is_demo", lambda: False)
     monkeypatch.setattr("planner.ui.findings.time.time", lambda: clock)
     asked, right = findings.age(snapshot), checks.check_age(snapshot, clock)
