@@ -152,7 +152,9 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
     if cause in _PROBE_CAUSES:
         parts += _probe_differences(mine, theirs, reference)
     if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES:
-        parts += _version_difference(mine, theirs, reference)
+        my_version, their_version = image_version(mine.image), image_version(theirs.image)
+        if my_version != their_version:
+            parts.append(f"version {my_version} where {reference.environment} has {their_version}")
     if not parts:
         return None
     restarted = count(loop.restarts, "restart") if loop.restarts else "processes killed inside running pods"
@@ -195,13 +197,6 @@ def _probe_differences(mine: Container, theirs: Container, reference: Environmen
                 f"another {name} probe than {reference.environment} ({probe_text(my_probe)}; there {probe_text(their_probe)})"
             )
     return parts
-
-
-def _version_difference(mine: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
-    my_version, their_version = image_version(mine.image), image_version(theirs.image)
-    if my_version == their_version:
-        return []
-    return [f"version {my_version} where {reference.environment} has {their_version}"]
 
 
 def _plain_sentence(name: str, members: Sequence[EnvironmentMember], rows: Sequence[Row]) -> str:

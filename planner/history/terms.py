@@ -69,7 +69,12 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
         if hours < LEAST_HOURS:
             why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
         elif prices is not None:
-            terms = tuple(_terms(used, prices, fall))
+            terms = tuple(
+                Term(term=term, usd_per_gpu_hour=price, best=cheapest(points), points=points)
+                for term, price in zip(TERMS, (prices.commitment_1y, prices.commitment_3y), strict=True)
+                if price is not None
+                for points in (curve(used, prices, price, fall),)
+            )
             why = (
                 _said(terms, today, fall) + _cautions(terms, series, until, hours)
                 if terms
@@ -135,13 +140,6 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
         spot=each(Provisioning.SPOT)[0],
         flex_start=each(Provisioning.FLEX_START)[0],
     ), ""
-
-
-def _terms(used: Sequence[Use], prices: UnitPrices, fall: float) -> Iterator[Term]:
-    for term, price in zip(TERMS, (prices.commitment_1y, prices.commitment_3y), strict=True):
-        if price is not None:
-            points = curve(used, prices, price, fall)
-            yield Term(term=term, usd_per_gpu_hour=price, best=cheapest(points), points=points)
 
 
 def _said(terms: Sequence[Term], today: int, fall: float) -> str:

@@ -27,7 +27,7 @@ from planner.kubernetes.qos import (
     pod_limit,
     pod_qos_class,
 )
-from planner.kubernetes.records import Container, Pod, PodSpec
+from planner.kubernetes.records import Container, Pod
 from planner.kubernetes.requests import pod_request
 from planner.memory.kubelet import KubeletSettings, NodeMemory, ReservationPolicy, SwapBehavior
 
@@ -125,7 +125,9 @@ def oom_score_adj(pod: Pod, container: Container, capacity_bytes: int) -> int:
     if klass is QosClass.BEST_EFFORT:
         return BEST_EFFORT_OOM_SCORE_ADJ
     spec = pod.spec
-    extra = _unallocated_share(spec)
+    at_pod = memory_at_pod(spec.pod_requests)
+    # what the pod requests as a whole beyond its containers, divided equally among them
+    extra = (at_pod - container_request(spec)) // (len(spec.containers) + len(spec.init_containers)) if at_pod else 0
     request = container.requests.get(MEMORY, 0)
     if container.is_sidecar and any(one.name == container.name for one in spec.init_containers):
         # a sidecar must not go before the containers it serves
@@ -133,14 +135,6 @@ def oom_score_adj(pod: Pod, container: Container, capacity_bytes: int) -> int:
     per_mille = 1000 * (request + extra) // capacity_bytes if capacity_bytes > 0 else 0
     adjusted = 1000 - per_mille
     return min(max(adjusted, 1000 + GUARANTEED_OOM_SCORE_ADJ), BEST_EFFORT_OOM_SCORE_ADJ - 1)
-
-
-def _unallocated_share(spec: PodSpec) -> int:
-    """What the pod requests as a whole beyond its containers, divided equally among them."""
-    at_pod = memory_at_pod(spec.pod_requests)
-    if not at_pod:
-        return 0
-    return (at_pod - container_request(spec)) // (len(spec.containers) + len(spec.init_containers))
 
 
 def pod_cgroup(pod: Pod, settings: KubeletSettings) -> GroupCgroup:

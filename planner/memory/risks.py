@@ -43,7 +43,8 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     found = [finding for group in groups.values() for rule in _RULES if (finding := rule(group, cluster.settings))]
     found.extend(_best_effort_on_gpu_nodes(cluster.nodes))
     found.extend(_nodes_near_eviction(cluster.nodes))
-    found.extend(_without_metrics(cluster))
+    if unknown := sum(pod.working_set_bytes is None for pod in cluster.pods):
+        found.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(cluster.pods), "pod")))
     severity = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
@@ -171,12 +172,6 @@ def _nodes_near_eviction(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
         if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
             said = str(node.sentence).removesuffix(".")
             yield _risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said)
-
-
-def _without_metrics(cluster: ClusterMemory) -> Iterator[Finding]:
-    pods = cluster.pods
-    if unknown := sum(pod.working_set_bytes is None for pod in pods):
-        yield _risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(pods), "pod"))
 
 
 def _which(hit: Sized, group: Sized) -> str:

@@ -193,7 +193,11 @@ def bill(
     known = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
-    known["notes"] = (*known["notes"], *_of_usage(snapshot, used)) if counts_usage else known["notes"]
+    if counts_usage:
+        every = sum(1 for _ in bound_pods(snapshot))
+        rest = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
+        said = f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{rest}"
+        known["notes"] = (*known["notes"], said)
     if usd_a_month is not None:
         known["sentence"] = Text(
             _sentence(cost, usd_a_month, idle, counts_usage) + (f": {unseen_pods}" if unseen_pods else "")
@@ -217,13 +221,6 @@ def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
     idle = [line for line in lines if line.share is Share.IDLE]
     gpu, cpu, memory = (sum(round(100 * getattr(line, f"{part}_usd")) for line in idle) / 100 for part in PARTS)
     return SplitCost(gpu=gpu, cpu=cpu, memory=memory)
-
-
-def _of_usage(snapshot: Snapshot, used: Mapping[str, object]) -> Iterator[str]:
-    """Of how many pods usage is known, and of which time."""
-    every = sum(1 for _ in bound_pods(snapshot))
-    rest = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
-    yield f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{rest}"
 
 
 def _by_weight(lines: Iterable[AllocatedCost], by: str) -> Iterator[AllocatedCost]:

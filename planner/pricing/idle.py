@@ -106,12 +106,14 @@ def idle_gpus(
     pods = _in_cents(found)
     units = _units(snapshot, held, unmeasured, pods)
     money = [held_idle.usd_per_month for held_idle in pods if held_idle.usd_per_month is not None]
+    sums = allocated_cents(costs, nodes, held_by_node(snapshot, NAMESPACE)) if costs else {}
+    free = sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE)  # the bill's own idle line
     result = IdleAnswer(
         sentence=NO_WORDS,
         units=units,
         **{name: sum(getattr(one, name) for one in units) for name in ("gpus", "held", "free", "idle", "unmeasured")},
         idle_usd=round(sum(money), 2) if money or (not pods and costs) else None,
-        free_usd=_free_usd(snapshot, costs) if costs else None,
+        free_usd=free / 100 if costs else None,
         pods=pods,
         unpriced_pods=len(pods) - len(money),
         until=until,
@@ -180,28 +182,20 @@ def _in_cents(found: list[HeldIdle]) -> tuple[HeldIdle, ...]:
     return tuple(sorted(every, key=lambda one: (-(one.usd_per_month or 0.0), one.namespace, one.pod)))
 
 
-def _free_usd(snapshot: Snapshot, costs: tuple[NodeCost, ...]) -> float:
-    """What GPUs cost that nobody asked for: the bill's own idle line."""
-    nodes = {node.name: node for node in snapshot.nodes}
-    sums = allocated_cents(costs, nodes, held_by_node(snapshot, NAMESPACE))
-    return sum(gpus for (_, _, share), (gpus, _, _) in sums.items() if share is Share.IDLE) / 100
-
-
 def _said(found: IdleAnswer) -> str:
     if not found.held:
         return "no pod holds a GPU"
     money = "" if found.idle_usd is None else f", {usd(found.idle_usd)} a month"
     free_money = "" if found.free_usd is None else f", {usd(found.free_usd)} a month"
-    held = "; ".join(_held_words(idle) for idle in found.units if idle.held)
+    held = "; ".join(
+        f"{one.idle:,} of {one.held:,} held {_noun(one.nouns, one.held)} {plural(one.idle, 'is', 'are')} held and not used"
+        + (f" by {count(one.pods, 'pod')}" if one.pods else "")
+        for one in found.units
+        if one.held
+    )
     free = listing([f"{idle.free:,} more {_noun(idle.nouns, idle.free)}" for idle in found.units], most=None)
     unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
     return f"{held}{money}{unknown}. Nobody asked for {free}{free_money}"
-
-
-def _held_words(one: IdleUnits) -> str:
-    whose = f" by {count(one.pods, 'pod')}" if one.pods else ""
-    of = f"{one.idle:,} of {one.held:,} held {_noun(one.nouns, one.held)}"
-    return f"{of} {plural(one.idle, 'is', 'are')} held and not used{whose}"
 
 
 def _noun(nouns: Nouns, number: int) -> str:

@@ -24,7 +24,7 @@ from planner.ground.words import Text
 from planner.kubernetes.accelerators import model_named
 from planner.kubernetes.clouds import model_of_machine
 from planner.kubernetes.records import EMPTY, FrozenMap
-from planner.pricing.lists import ListedPrice, PriceList
+from planner.pricing.lists import PriceList
 
 
 class Provisioning(StrEnum):
@@ -209,17 +209,25 @@ class PriceBook(Record, eq=False):
 
     def machine(self, machine_type: str, region_id: str) -> MachinePrice | None:
         """A row of the book, or of another cloud's list; the user's own rows stand in `own_machines`."""
-        found = self.machines.get(f"{machine_type} {region_id}")
-        return found or self._listed(machine_type, region_id)
-
-    def _listed(self, machine_type: str, region_id: str) -> MachinePrice | None:
+        if (found := self.machines.get(f"{machine_type} {region_id}")) is not None:
+            return found
         told = [(one, row) for one in self.lists if (row := one.find(machine_type, region_id)) is not None]
         if not told:
             return None
         prices = {way: usd for _, row in told for way, usd in row.usd_per_hour.items()}
         dates = {way: as_of for _, row in told for way, as_of in row.as_of.items()}
         size = next((row for _, row in reversed(told) if row.vcpus), told[-1][1])
-        return _row_of_list(size, prices, dates, source=f"{told[-1][0].source} of {min(dates.values())}")
+        return MachinePrice(
+            machine_type=size.machine_type,
+            region_id=size.region_id,
+            vcpus=size.vcpus,
+            memory_gib=size.memory_gib,
+            gpu_model=size.gpu_model or (model_of_machine(size.machine_type) if size.gpu_count else ""),
+            gpu_count=size.gpu_count,
+            total_usd_per_hour=FrozenMap(prices),
+            as_of=min(dates.values()),
+            source=f"{told[-1][0].source} of {min(dates.values())}",
+        )
 
     def places(self, machine_type: str) -> tuple[str, ...]:
         """Regions in which the book or a list has the machine type."""
@@ -273,20 +281,6 @@ class PriceBook(Record, eq=False):
         """The same book for an account that owns these commitments."""
         digest = blake2b(f"{self.digest} {owned!r}".encode(), digest_size=16).hexdigest() if owned else self.digest
         return replace(self, commitments=owned, digest=digest)
-
-
-def _row_of_list(size: ListedPrice, prices: dict[str, float], dates: dict[str, str], *, source: str) -> MachinePrice:
-    return MachinePrice(
-        machine_type=size.machine_type,
-        region_id=size.region_id,
-        vcpus=size.vcpus,
-        memory_gib=size.memory_gib,
-        gpu_model=size.gpu_model or (model_of_machine(size.machine_type) if size.gpu_count else ""),
-        gpu_count=size.gpu_count,
-        total_usd_per_hour=FrozenMap(prices),
-        as_of=min(dates.values()),
-        source=source,
-    )
 
 
 class PriceReason(StrEnum):

@@ -13,9 +13,9 @@ from planner.ground.words import count
 from planner.restarts.causes_children import dying_children, killed_children, task_limit
 from planner.restarts.causes_memory import out_of_memory, runtime_memory
 from planner.restarts.causes_nodes import node_lost, probes, refused
-from planner.restarts.causes_start import bad_command, config, config_in_log, dependency, image
+from planner.restarts.causes_start import bad_command, config, image, named_in_log
 from planner.restarts.model import Confidence, Diagnosis
-from planner.restarts.population import ContainerCase, troubled_signs
+from planner.restarts.population import FEW_CHILD_KILLS, ContainerCase
 from planner.restarts.question import (
     TroubledCase,
     counted,
@@ -56,7 +56,8 @@ def is_troubled(case: ContainerCase) -> bool:
         state.restart_count > 0
         or case.pod.phase == "Failed"
         or (state.state == "terminated" and state.exit_code not in (0, None))
-        or troubled_signs(case)
+        or case.child_kills >= FEW_CHILD_KILLS  # the log alone tells of trouble that the pod's status doesn't show
+        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
     )
 
 
@@ -116,8 +117,7 @@ RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
     probes,
     _crash,
     _completed,
-    config_in_log,
-    dependency,
+    named_in_log,
     _killed,
     _error_exit,
     _unknown,

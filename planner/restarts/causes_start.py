@@ -85,19 +85,11 @@ def bad_command(question: TroubledCase) -> Diagnosis | None:
     )
 
 
-def config_in_log(question: TroubledCase) -> Diagnosis | None:
-    """The log names a missing setting, program or module."""
-    return _in_log(question, {Sign.CONFIG: "log.config", Sign.COMMAND: "log.command"})
-
-
-def dependency(question: TroubledCase) -> Diagnosis | None:
-    """Something the program needs doesn't answer."""
-    return _in_log(question, {Sign.DEPENDENCY: "log.dependency"})
-
-
-def _in_log(question: TroubledCase, outcomes: dict[Sign, str]) -> Diagnosis | None:
-    """The last of these signs says why the program ended by itself with an error."""
-    hits, code = question.case.signs.of(*outcomes), question.exit_code
+def named_in_log(question: TroubledCase) -> Diagnosis | None:
+    """It ended by itself with an error, and the log names a missing setting, program or module, else something the program
+    needs that doesn't answer; the last of several says why."""
+    signs, code = question.case.signs, question.exit_code
+    hits = signs.of(Sign.CONFIG, Sign.COMMAND) or signs.of(Sign.DEPENDENCY)
     if not hits or code in (0, 137, 143, None):
         return None
-    return diagnosis(outcomes[hits[-1].sign], counted(hits), ending(question), code=code)
+    return diagnosis(f"log.{hits[-1].sign}", counted(hits), ending(question), code=code)

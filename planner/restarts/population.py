@@ -83,7 +83,9 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
     workloads = workload_keys(snapshot)
     nodes = {node.name: node for node in snapshot.nodes}
     pod_events, node_events = _events(snapshot)
-    logs = _logs(snapshot)
+    logs: defaultdict[tuple[str, str], list[PodLog]] = defaultdict(list)
+    for log in snapshot.logs:
+        logs[log.namespace, log.pod].append(log)
     measured = {
         (one.namespace, one.pod, one.container): one for one in (usage_now(snapshot) if usages is None else usages)
     }
@@ -142,13 +144,6 @@ def _is_about(event: Event, pod: Pod, container: str) -> bool:
     words = set(event.message.replace("=", " ").replace('"', " ").replace(",", " ").split())
     named = {one.name for one in (*pod.spec.containers, *pod.spec.init_containers)} & words
     return container in named or not named
-
-
-def _logs(snapshot: Snapshot) -> dict[tuple[str, str], list[PodLog]]:
-    found: defaultdict[tuple[str, str], list[PodLog]] = defaultdict(list)
-    for log in snapshot.logs:
-        found[log.namespace, log.pod].append(log)
-    return found
 
 
 def _lines_of(
@@ -251,11 +246,3 @@ def _largest(amounts: Iterable[int | None]) -> int | None:
 
 def _last_part(container: Container) -> str:
     return image_repository(container.image).rpartition("/")[2]
-
-
-def troubled_signs(case: ContainerCase) -> bool:
-    """Whether the log alone tells of trouble that the pod's status doesn't show."""
-    return bool(case.signs.hits) and (
-        case.child_kills >= FEW_CHILD_KILLS
-        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
-    )

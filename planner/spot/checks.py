@@ -150,7 +150,7 @@ class Case(Record):
 
     @property
     def runs_on_spot(self) -> bool:
-        spot = _spot_names(self.snapshot)
+        spot = _spot_nodes(self.snapshot)
         return bool(self.nodes) and all(node.name in spot for node in self.nodes)
 
     @property
@@ -170,20 +170,14 @@ class Case(Record):
 
 
 @once_a_snapshot
-def _spot_nodes(snapshot: Snapshot) -> tuple[Node, ...]:
-    return tuple(node for node in snapshot.nodes if is_spot(node))
-
-
-@once_a_snapshot
-def _spot_names(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(node.name for node in _spot_nodes(snapshot))
+def _spot_nodes(snapshot: Snapshot) -> dict[str, Node]:
+    return {node.name: node for node in snapshot.nodes if is_spot(node)}
 
 
 @once_a_snapshot
 def _spot_nodes_with(snapshot: Snapshot, labels: Labels) -> tuple[Node, ...]:
-    return tuple(
-        node for node in _spot_nodes(snapshot) if all(node.labels.get(key) == value for key, value in labels.items())
-    )
+    spot = _spot_nodes(snapshot).values()
+    return tuple(node for node in spot if all(node.labels.get(key) == value for key, value in labels.items()))
 
 
 def _check_controller(case: Case, say: Say) -> CheckResult:
@@ -320,19 +314,15 @@ def _check_start_up(case: Case, say: Say) -> CheckResult:
     return say("learnt", learnt=f"{learnt[:1].upper()}{learnt[1:]}")
 
 
-def _data_store(image: str) -> str:
-    """``redis`` of ``docker.io/bitnami/redis:8``: what keeps data, told by its image; "" for others."""
-    name = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
-    return name if name in DATA_STORES else ""
-
-
 def _check_storage(case: Case, say: Say) -> CheckResult:
     volumes, templates = case.workload.template.spec.volumes, case.workload.claim_templates
     snapshot = case.snapshot
     found = node_data(volumes, case.workload.namespace, snapshot.persistent_volume_claims, snapshot.persistent_volumes)
     if found.kept:
         return say("kept", names=", ".join(found.kept))
-    store = next((name for container in case.containers if (name := _data_store(container.image))), "")
+    # ``redis`` of ``docker.io/bitnami/redis:8``
+    images = [container.image.rpartition("/")[2].partition("@")[0].partition(":")[0] for container in case.containers]
+    store = next((name for name in images if name in DATA_STORES), "")
     if store and not templates and not any(volume.kind == "persistentVolumeClaim" for volume in volumes):
         return say("cache" if store in CACHES else "store", store=store)
     claims = [volume.name for volume in volumes if volume.kind in ("persistentVolumeClaim", "ephemeral")]
@@ -349,7 +339,9 @@ def _check_storage(case: Case, say: Say) -> CheckResult:
 def _check_job_length(case: Case, say: Say) -> CheckResult:
     if case.work is Work.SERVING:
         return say("serves")
-    hours = case.job_minutes / 60 if case.job_minutes is not None else _seen_hours(case)
+    hours = case.job_minutes / 60 if case.job_minutes is not None else None
+    if hours is None and case.workload.traits.is_batch:  # its finished pods are not among `case.pods` any more
+        hours = _longest_runs(case.snapshot).get(case.workload.key)
     if hours is None:
         return say("unknown")
     words = {
@@ -360,13 +352,6 @@ def _check_job_length(case: Case, say: Say) -> CheckResult:
     if case.capacity is Capacity.PREEMPTIBLE and hours >= PREEMPTIBLE_HOURS:
         return say("capped", cap=duration(PREEMPTIBLE_HOURS * 3_600), **words)
     return say("within" if hours * 3600 <= case.window.seconds else "longer", **words)
-
-
-def _seen_hours(case: Case) -> float | None:
-    """The longest run of a finished container of a Job; its pods are not among `case.pods` any more."""
-    if not case.workload.traits.is_batch:
-        return None
-    return _longest_runs(case.snapshot).get(case.workload.key)
 
 
 @once_a_snapshot
@@ -462,14 +447,18 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
 
 def _check_quota(case: Case, say: Say) -> CheckResult:
     """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
-    gpus, with_disks = _gpus_of_nodes(case.snapshot), _with_local_ssd(case.snapshot)
-    disks = [node.name for node in case.nodes if node.name in with_disks]
+    known = _gpus_and_disks(case.snapshot)
+    disks = [node.name for node in case.nodes if known[node.name][1]]
     ssd = (
         f" Its nodes have local SSDs ({disks[0]}, …): what is on them is lost, and only those that the node counts are in the price."
         if disks
         else ""
     )
-    if case.window.provider is not Provider.GKE or not any(gpus[node.name] for node in case.nodes) or case.runs_on_spot:
+    if (
+        case.window.provider is not Provider.GKE
+        or not any(known[node.name][0] for node in case.nodes)
+        or case.runs_on_spot
+    ):
         return say("disks" if ssd else "not_asked", ssd=ssd)
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
     where = commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n"
@@ -477,13 +466,9 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
 
 
 @once_a_snapshot
-def _gpus_of_nodes(snapshot: Snapshot) -> dict[str, int]:
-    return {node.name: physical_gpus(node) or 0 for node in snapshot.nodes}
-
-
-@once_a_snapshot
-def _with_local_ssd(snapshot: Snapshot) -> frozenset[str]:
-    return frozenset(node.name for node in snapshot.nodes if has_local_ssd(node))
+def _gpus_and_disks(snapshot: Snapshot) -> dict[str, tuple[int, bool]]:
+    """Node → its GPUs, and whether it has local SSDs."""
+    return {node.name: (physical_gpus(node) or 0, has_local_ssd(node)) for node in snapshot.nodes}
 
 
 def _check_users(case: Case, say: Say) -> CheckResult:

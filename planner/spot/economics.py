@@ -391,18 +391,11 @@ def _notes(assumptions: Assumptions, months: Months) -> tuple[str, ...]:
         notes.append(
             f"The {assumptions.nodes} nodes are simulated in {lanes} groups: the band is wider than it would be."
         )
-    hours, work = assumptions.job_minutes / 60, assumptions.work
-    lives, restart = lives_of(assumptions), assumptions.restart_hours
-    pattern = pattern_of(assumptions)
-    never = (
-        useful_hours_per_life(
-            pattern, lives, assumptions.hazard_likely_per_hour, assumptions.zone_hazard_per_hour, restart
-        )
-        <= 0
-    )
-    if never and work is Work.JOBS:
+    lives, rates = lives_of(assumptions), (assumptions.hazard_likely_per_hour, assumptions.zone_hazard_per_hour)
+    useful = useful_hours_per_life(pattern_of(assumptions), lives, *rates, assumptions.restart_hours)
+    if useful <= 0 and assumptions.work is Work.JOBS:
         notes.append(
-            f"A job of {duration(hours * 3_600)} without checkpoints never ends on a node that lives at most {duration(lives.cap_hours * 3_600)}: "
+            f"A job of {duration(assumptions.job_minutes / 60 * 3_600)} without checkpoints never ends on a node that lives at most {duration(lives.cap_hours * 3_600)}: "
             "it is finished on demand."
             if lives.cap_hours < inf
             else "No job ends on spot: the work is finished on demand."

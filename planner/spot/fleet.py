@@ -174,11 +174,6 @@ class _Exact(Record):
     risk_usd: float
     preemptible_risk_usd: float
 
-    @property
-    def saved_at_risk(self) -> float:
-        """USD for each pod-hour at risk."""
-        return self.move.expected_usd / max(self.move.risk_pod_hours, 1e-9)
-
     def with_part(self, freed_usd: float, spot_usd: float, freed_nodes: float, spot_nodes: float) -> _Exact:
         """The same move with its part of what the pool's moves free and bring."""
         saved = freed_usd - spot_usd
@@ -204,6 +199,18 @@ class _Prices:
         if machine not in self._known:
             self._known[machine] = price_node(self.book, node, way).price
         return self._known[machine]
+
+
+class _Plan(Record, kw_only=False):
+    """Every pool repacked (`kinds` and `done` in one order), and the moves of all of them in order; `demand`: nodes on demand."""
+
+    snapshot: Snapshot
+    prices: _Prices
+    cost: ClusterCost
+    demand: Sequence[NodeCost]
+    kinds: Sequence[_Kind]
+    done: Sequence[Repacked]
+    moves: Sequence[_Exact]
 
 
 def fleet_savings(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -> FleetSavings:
@@ -255,7 +262,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
             for number, (_, moves) in enumerate(done)
         ]
     )
-    return _summed(snapshot, prices, cost, demand, kinds, repacked, moves, kept_off, fitness, borne)
+    return _summed(_Plan(snapshot, prices, cost, demand, kinds, repacked, moves), kept_off, fitness, borne)
 
 
 def _borne(
@@ -444,7 +451,11 @@ def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float
         max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(assumptions, assumptions.hazard_per_hour))
         for assumptions in (case, replace(case, capacity=Capacity.PREEMPTIBLE))
     )
-    return usd, preemptible_usd, _down_hours(case)
+    life, gap = mean_life_hours(case), mean_gap_hours(case)
+    # a pod isn't Ready for a restart at each loss, and for the gap where nothing stands in
+    away = case.restart_hours + (gap if case.fallback is Fallback.WAIT else 0.0)
+    hours = min(HOURS_PER_MONTH, HOURS_PER_MONTH / (life + gap) * away) if life + gap < float("inf") else 0.0
+    return usd, preemptible_usd, hours
 
 
 # assumptions that are about one workload's nodes
@@ -454,13 +465,6 @@ _OF_ONE: Final = frozenset(
         *("on_demand_usd_per_hour", "stand_in_usd_per_hour", "spot_usd_per_hour", "gpus_per_node"),
     }
 )
-
-
-def _down_hours(case: Assumptions) -> float:
-    """Hours a month in which a pod isn't Ready: each loss takes a restart, and the gap where nothing stands in."""
-    life, gap = mean_life_hours(case), mean_gap_hours(case)
-    away = case.restart_hours + (gap if case.fallback is Fallback.WAIT else 0.0)
-    return min(HOURS_PER_MONTH, HOURS_PER_MONTH / (life + gap) * away) if life + gap < float("inf") else 0.0
 
 
 def _move(
@@ -491,16 +495,12 @@ def _move(
         spot_usd=spot,
         saved_usd=freed - spot,
         expected_usd=freed - spot - risk - kind.moved_usd(spot)[0],
-        alone_usd=_cents(alone.get(key)),
-        repacked_usd=_cents(repacked.get(key)),
+        alone_usd=round(alone[key], 2) if key in alone else None,
+        repacked_usd=round(repacked[key], 2) if key in repacked else None,
         risk_pod_hours=here[key] * risks[key].pod_hours,
         is_worth_it=is_worth_it,
     )
     return _Exact(move=move, kind=kind, risk_usd=risk, preemptible_risk_usd=here[key] * risks[key].preemptible_usd)
-
-
-def _cents(usd_a_month: float | None) -> float | None:
-    return None if usd_a_month is None else round(usd_a_month, 2)
 
 
 def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
@@ -508,7 +508,8 @@ def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
     waiting = [[move for move in moves if move.move.is_worth_it] for moves in pools]
     ordered: list[_Exact] = []
     while any(waiting):
-        first = max(filter(None, waiting), key=lambda moves: moves[0].saved_at_risk)
+        firsts = (moves for moves in waiting if moves)
+        first = max(firsts, key=lambda moves: moves[0].move.expected_usd / max(moves[0].move.risk_pod_hours, 1e-9))
         ordered.append(first.pop(0))
     ordered += (one for moves in pools for one in moves if not one.move.is_worth_it)
     return tuple(replace(exact, move=replace(exact.move, place=place)) for place, exact in enumerate(ordered, start=1))
@@ -516,21 +517,17 @@ def _in_order(pools: Sequence[list[_Exact]]) -> tuple[_Exact, ...]:
 
 # ── the whole ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _summed(
-    snapshot: Snapshot,
-    prices: _Prices,
-    cost: ClusterCost,
-    demand: Sequence[NodeCost],
-    kinds: Sequence[_Kind],
-    done: Sequence[Repacked],
-    moves: Sequence[_Exact],
+    plan: _Plan,
     kept_off: tuple[tuple[str, str], ...],
     fitness: Mapping[str, Suitability],
     borne: Mapping[tuple[str, int | None], float],
 ) -> FleetSavings:
+    snapshot, cost, demand = plan.snapshot, plan.cost, plan.demand
+    kinds, done, moves = plan.kinds, plan.done, plan.moves
     packed = tuple(node for repacked in done for node in repacked.tightened)
     freed = packed + tuple(node for repacked in done for step in repacked.steps for node in step.freed)
     was = allocated_cents(cost.nodes, {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, NAMESPACE))
-    now = allocated_cents(*_after(snapshot, prices, cost, kinds, done, set(freed)))
+    now = allocated_cents(*_after(plan, set(freed)))
     on_demand, kept = _of(was, Bought.ON_DEMAND), _of(now, Bought.ON_DEMAND)
     spot = _of(now, Bought.OTHER) - _of(was, Bought.OTHER)
     month = {node_cost.node.node: node_cost.cost.total for node_cost in demand}
@@ -571,7 +568,7 @@ def _summed(
         moves=found_moves,
         bearers=tuple(_bearers(_by_way(was), _by_way(now))),
         kept_off=kept_off,
-        ways=_ways(snapshot, prices, demand, kinds, done, moves, (kept + spot) / 100, interruptions + moved),
+        ways=_ways(plan, (kept + spot) / 100, interruptions + moved),
         borne=FrozenMap(sums),
         workloads=tuple(fitness),
         fitness=tuple(suitability.fitness for suitability in fitness.values()),
@@ -618,27 +615,18 @@ _QUEUES: Final = "none for up to 7 days; how long one queues isn't known"
 _LIKE_SPOT: Final = "the moves in their order, and what each workload's checklist says"
 
 
-def _ways(
-    snapshot: Snapshot,
-    prices: _Prices,
-    demand: Sequence[NodeCost],
-    kinds: Sequence[_Kind],
-    done: Sequence[Repacked],
-    moves: Sequence[_Exact],
-    repacked_usd: float,
-    interruptions_usd: float,
-) -> tuple[Way, ...]:
+def _ways(plan: _Plan, repacked_usd: float, interruptions_usd: float) -> tuple[Way, ...]:
     """The on-demand nodes bought in each way, node for node; what has no price in a way stays on demand, and is named. The mix
     packs each pool more tightly and buys it in the cheapest way that is known for it. No nodes, no ways."""
+    demand, known = plan.demand, {node.name: node for node in plan.snapshot.nodes}
     if not demand:
         return ()
-    known = {node.name: node for node in snapshot.nodes}
 
     def each(one: NodeCost, way: Provisioning | int) -> float | None:
         if isinstance(way, int):
             hour = flexible_usd_per_hour(one.node.price, way)
             return None if hour is None else hour * HOURS_PER_MONTH
-        price = prices.of(known[one.node.node], one.node.price, way)
+        price = plan.prices.of(known[one.node.node], one.node.price, way)
         return price.usd_per_month if price.is_sold else None
 
     def node_for_node(name: str, bought_as: Provisioning | int, risk: str, asks: str) -> Way:
@@ -657,7 +645,7 @@ def _ways(
         sum(costs) for costs in zip(*((cost.cost.total, cost.list_usd_per_month) for cost in demand), strict=True)
     )
     nowhere = set.intersection(*(set(unsold(known[cost.node.node])) for cost in demand))
-    chosen = [move for move in moves if move.move.is_worth_it]
+    chosen = [move for move in plan.moves if move.move.is_worth_it]
     capped = sum(exact.preemptible_risk_usd + exact.kind.moved_usd(exact.move.spot_usd)[0] for exact in chosen)
     ways = [
         way("on demand, list price", listed, "none beyond host maintenance", "nothing"),
@@ -672,8 +660,8 @@ def _ways(
             "that work may wait for capacity, and start anew after 7 days")] if Provisioning.FLEX_START not in nowhere else ()),
     ]  # fmt: skip
     priced = {cost.node.node: cost for cost in demand}
-    mixed = [_cheapest(snapshot, kind, one, priced, moves, each) for kind, one in zip(kinds, done, strict=True)]
-    rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in kinds)
+    mixed = [_cheapest(plan, number, priced, each) for number in range(len(plan.kinds))]
+    rest = effective - sum(kind.month_usd * len(kind.nodes) for kind in plan.kinds)
     if mixed:
         usd_a_month = rest + sum(amount for _, amount, _, _ in mixed)
         risk = sum(lost for *_, lost in mixed)
@@ -687,15 +675,14 @@ def _ways(
 
 
 def _cheapest(
-    snapshot: Snapshot,
-    kind: _Kind,
-    done: Repacked,
+    plan: _Plan,
+    number: int,
     priced: Mapping[str, NodeCost],
-    moves: Sequence[_Exact],
     each: Callable[[NodeCost, Provisioning | int], float | None],
 ) -> tuple[str, float, str, float]:
     """Pool, USD a month with what interruptions cost, the way, and that cost: of the pool packed more tightly."""
-    some = priced[snapshot.nodes[kind.nodes[0]].name]
+    kind, done = plan.kinds[number], plan.done[number]
+    some = priced[kind.template.name]
     left = len(kind.nodes) - len(done.tightened)
     ways: list[tuple[float, str, float]] = [(left * kind.month_usd, "on demand", 0.0)]
     for name, bought_as in (*_BINDING.items(), ("flex-start", Provisioning.FLEX_START)):
@@ -703,7 +690,7 @@ def _cheapest(
             ways.append((left * price, name, 0.0))
     if done.steps:
         gone = sum(len(step.freed) for step in done.steps)
-        lost = sum(move.risk_usd for move in moves if move.kind.nodes == kind.nodes and move.move.is_worth_it)
+        lost = sum(move.risk_usd for move in plan.moves if move.kind.nodes == kind.nodes and move.move.is_worth_it)
         lost += kind.moved_usd(len(done.new_nodes) * kind.spot_month_usd)[0]
         spot = (left - gone) * kind.month_usd + len(done.new_nodes) * kind.spot_month_usd + lost
         ways.append((spot, "spot", lost))
@@ -711,23 +698,17 @@ def _cheapest(
     return kind.name, usd_a_month, name, lost
 
 
-def _after(
-    snapshot: Snapshot,
-    prices: _Prices,
-    cost: ClusterCost,
-    kinds: Sequence[_Kind],
-    done: Sequence[Repacked],
-    freed: set[str],
-) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[Held]]]:
+def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node], dict[str, list[Held]]]:
     """What nodes cost, the nodes, and what is held of each, with everything moved; new nodes are like those that they replace,
     bought on spot. What is held is added up anew where a pod comes or goes."""
+    snapshot, done = plan.snapshot, plan.done
     placed = {id(snapshot.pods[number]): node for repacked in done for number, node in repacked.placed.items()}
     nodes = {node.name: node for node in snapshot.nodes if node.name not in freed}
-    costs = [node for node in cost.nodes if node.node.node not in freed]
-    for kind, repacked in zip(kinds, done, strict=True):
+    costs = [node for node in plan.cost.nodes if node.node.node not in freed]
+    for kind, repacked in zip(plan.kinds, done, strict=True):
         if repacked.new_nodes:
             labels = FrozenMap({**kind.template.labels, AS_SPOT[0]: AS_SPOT[1]})
-            (like,) = cluster_cost(prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
+            (like,) = cluster_cost(plan.prices.book, (replace(kind.template, uid="", labels=labels),), None).nodes
             costs += [replace(like, node=replace(like.node, node=name)) for name in repacked.new_nodes]
             nodes |= dict.fromkeys(repacked.new_nodes, kind.template)
     before = held_by_node(snapshot, NAMESPACE)

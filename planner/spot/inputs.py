@@ -38,7 +38,7 @@ from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
 from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, SpotSettings, Work
 from planner.spot.interruption import availability_of, gaps_of
-from planner.spot.suitability import guess_gang, guess_work, pods_of
+from planner.spot.suitability import guess_gang, guess_work, pods_by_workload
 from planner.spot.windows import window_of
 
 
@@ -137,7 +137,7 @@ class _NodeKind(Record):
 def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
     """What can be known of a workload's settings without asking anybody."""
     workload = find(snapshot, key)
-    pods = pods_of(snapshot, workload)
+    pods = pods_by_workload(snapshot).get(workload.key, ())
     kinds = _kinds_of(snapshot, workload, pods)
     work, why = guess_work(workload)
     is_gang, why_gang = guess_gang(workload)

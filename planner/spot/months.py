@@ -106,7 +106,8 @@ def simulate(assumptions: Assumptions) -> Months:
     TooLargeError
         When they cost more work than a question may.
     """
-    lanes = _lane_count(assumptions)
+    places = assumptions.zones if assumptions.goes_together else LARGEST_POOL
+    lanes = 1 if assumptions.works_as_gang else max(1, min(assumptions.nodes, places))
     rng = np.random.Generator(np.random.SFC64(assumptions.seed))
     at_once = max(
         1, min(_CHUNK_LANES // lanes, _CHUNK_LOSSES // max(1, _zone_rows(assumptions) * _losses_a_row(assumptions)))
@@ -128,13 +129,6 @@ def simulate(assumptions: Assumptions) -> Months:
         price_factor=_price_factors(assumptions),
         **dict(zip(_TALLIES, tallies, strict=True)),
     )
-
-
-def _lane_count(assumptions: Assumptions) -> int:
-    if assumptions.works_as_gang:
-        return 1
-    places = assumptions.zones if assumptions.goes_together else LARGEST_POOL
-    return max(1, min(assumptions.nodes, places))
 
 
 def _bulk_rate(assumptions: Assumptions) -> float:

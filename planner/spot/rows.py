@@ -34,10 +34,9 @@ def sums(fleet: FleetSavings) -> tuple[tuple[str, float], ...]:
 
 
 def _band(name: str, heading: str = "") -> Column[Step]:
-    def words(step: Step) -> str:
-        return usd(getattr(step.usd, name))
-
-    return Column(name, lambda step: getattr(step.usd, name), heading=heading, words=words)
+    return Column(
+        name, lambda step: getattr(step.usd, name), heading=heading, words=lambda step: usd(getattr(step.usd, name))
+    )
 
 
 STEP: Final[tuple[Column[Step], ...]] = (

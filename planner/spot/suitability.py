@@ -87,7 +87,7 @@ def check_workload(
     with_cures : bool
         Whether patches, objects and commands are written down too.
     """
-    pods = pods_of(snapshot, workload) if pods is None else pods
+    pods = pods_by_workload(snapshot).get(workload.key, ()) if pods is None else pods
     known = _nodes_by_name(snapshot)
     nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
     work, evidence = guess_work(workload)
@@ -136,11 +136,6 @@ def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
         if not pod.is_terminal:
             found.setdefault(keys[pod.uid], []).append(pod)
     return {key: tuple(pods) for key, pods in found.items()}
-
-
-def pods_of(snapshot: Snapshot, workload: Workload) -> tuple[Pod, ...]:
-    """The workload's pods that aren't finished."""
-    return pods_by_workload(snapshot).get(workload.key, ())
 
 
 def guess_work(workload: Workload) -> tuple[Work, str]:

@@ -32,7 +32,7 @@ class Provider(StrEnum):
     OTHER = "other"
 
 
-class Window(Record):
+class Window(Record, kw_only=False):
     """`seconds`: what an ordinary pod gets by default; `raisable_seconds`: what it can be raised to, None: it can't."""
 
     provider: Provider
@@ -49,27 +49,22 @@ def window_of(nodes: Iterable[Node], capacity: Capacity = Capacity.SPOT) -> Wind
     if cloud is GKE:
         return _gke_window(nodes, capacity)
     if cloud is not None and cloud.notice:
-        return _window(Provider(cloud.name), cloud.notice.seconds, cloud.notice.what, cloud.notice.source)
+        return Window(Provider(cloud.name), cloud.notice.seconds, None, cloud.notice.what, cloud.notice.source)
     what = "the nodes don't tell their provider; the shortest notice of GKE, EKS and AKS is taken"
-    return _window(Provider.OTHER, _SPOT.seconds, what, _SPOT.source)
-
-
-def _window(provider: Provider, seconds: int, what: str, source: str, raisable_seconds: int | None = None) -> Window:
-    return Window(provider=provider, seconds=seconds, raisable_seconds=raisable_seconds, what=what, source=source)
+    return Window(Provider.OTHER, _SPOT.seconds, None, what, _SPOT.source)
 
 
 def _gke_window(nodes: tuple[Node, ...], capacity: Capacity) -> Window:
     versions = [version for node in nodes if (version := _gke_version(node.kubelet_version))]
     oldest = min(versions, default=None)
     if nodes and all(node.name.startswith(AUTOPILOT_PREFIX) for node in nodes):
-        return _window(Provider.GKE, 25, "Spot Pods on Autopilot get at most 25 s", _GKE_AUTOPILOT)
+        return Window(Provider.GKE, 25, None, "Spot Pods on Autopilot get at most 25 s", _GKE_AUTOPILOT)
     if oldest is not None and oldest <= _GKE_LAST_LONG:
-        return _window(
-            Provider.GKE, 25, "GKE up to 1.22.8-gke.200 gives ordinary pods 25 of the 30 s", _GKE_PREEMPTIBLE
-        )
+        what = "GKE up to 1.22.8-gke.200 gives ordinary pods 25 of the 30 s"
+        return Window(Provider.GKE, 25, None, what, _GKE_PREEMPTIBLE)
     can_raise = capacity is Capacity.SPOT and oldest is not None and oldest >= _GKE_FIRST_RAISABLE
     source = _SPOT.source if capacity is Capacity.SPOT else _GKE_PREEMPTIBLE
-    return _window(Provider.GKE, _SPOT.seconds, _SPOT.what, source, 120 if can_raise else None)
+    return Window(Provider.GKE, _SPOT.seconds, 120 if can_raise else None, _SPOT.what, source)
 
 
 @lru_cache(maxsize=1_024)
