@@ -42,7 +42,10 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
             groups.setdefault((pod.workload, container.name), []).append((pod, container))
     found = [finding for group in groups.values() for rule in _RULES if (finding := rule(group, cluster.settings))]
     found.extend(_best_effort_on_gpu_nodes(cluster.nodes))
-    found.extend(_nodes_near_eviction(cluster.nodes))
+    for node in cluster.nodes:
+        if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
+            said = str(node.sentence).removesuffix(".")
+            found.append(_risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said))
     if unknown := sum(pod.working_set_bytes is None for pod in cluster.pods):
         found.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(cluster.pods), "pod")))
     severity = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
@@ -165,13 +168,6 @@ def _best_effort_on_gpu_nodes(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
     for workload, pods in by_workload.items():
         places = count(len({pod.node for pod in pods}), "GPU node")
         yield _risk("memory-best-effort-on-gpu-node", workload, pods=count(len(pods), "pod"), nodes=places)
-
-
-def _nodes_near_eviction(nodes: Iterable[NodeReport]) -> Iterator[Finding]:
-    for node in nodes:
-        if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
-            said = str(node.sentence).removesuffix(".")
-            yield _risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said)
 
 
 def _which(hit: Sized, group: Sized) -> str:

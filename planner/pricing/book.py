@@ -525,7 +525,13 @@ def _units(row: _Row, layout: _Layout, as_of: str, source: str) -> tuple[list[Un
     model = None
     if layout.name == "GPUs":
         product, columns = row["gpu_model"], {Component.GPU: _GPUS}
-        model = _gpu_model(row)
+        zones = tuple(row["zones"].split())
+        model = GpuModel(
+            model=product,
+            gke_accelerator=row["gke_accelerator"],
+            memory_gb=int(row.number("gpu_memory_gb") or 0),
+            zones=FrozenMap({row["region"]: zones}) if zones else EMPTY,
+        )
     elif layout.name == "local SSD":
         product, columns = LOCAL_SSD, {Component.LOCAL_SSD: _LOCAL_SSD}
     else:
@@ -572,16 +578,6 @@ def _refreshed_unit(row: _Row, as_of: str, source: str) -> UnitPrice:
         source=row["source"] or source,
         sku_id=row["sku_id"],
         note=row["note"],
-    )
-
-
-def _gpu_model(row: _Row) -> GpuModel:
-    zones = tuple(row["zones"].split())
-    return GpuModel(
-        model=row["gpu_model"],
-        gke_accelerator=row["gke_accelerator"],
-        memory_gb=int(row.number("gpu_memory_gb") or 0),
-        zones=FrozenMap({row["region"]: zones}) if zones else EMPTY,
     )
 
 

@@ -412,7 +412,7 @@ class _Question:
 
     def attached_local_ssd(self, gib: float) -> _Sum:
         unit = self._attached(Component.LOCAL_SSD, LOCAL_SSD, PriceReason.NO_LOCAL_SSD_PRICE, "local SSD")
-        return _Sum.of([unit], [_local_ssd_part(gib, unit.list_unit_price / HOURS_PER_MONTH)])
+        return _Sum.of([unit], [_part(PartKind.LOCAL_SSD, "local SSD", unit.list_unit_price / HOURS_PER_MONTH, gib)])
 
     def _attached(self, component: Component, product: str, reason: PriceReason, what: str) -> UnitPrice:
         unit = self._unit(component, product)
@@ -533,11 +533,7 @@ def _parts(row: MachinePrice, host: float | None, gpu_each: float | None, disk_g
     """vCPUs and memory, GPUs, and local SSD of a type: those that have a price (USD an hour) of their own."""
     parts = [] if host is None else [_part(PartKind.MACHINE, row.machine_type, host)]
     parts += [] if gpu_each is None else [_part(PartKind.GPU, row.gpu_model, gpu_each, row.gpu_count)]
-    return parts + ([] if disk_gib is None else [_local_ssd_part(row.local_ssd_gib, disk_gib)])
-
-
-def _local_ssd_part(gib: float, usd_per_gib_hour: float) -> PricePart:
-    return _part(PartKind.LOCAL_SSD, "local SSD", usd_per_gib_hour, gib)
+    return parts + ([] if disk_gib is None else [_part(PartKind.LOCAL_SSD, "local SSD", disk_gib, row.local_ssd_gib)])
 
 
 def _sentence(price: Price) -> str:
