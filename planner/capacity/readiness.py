@@ -10,9 +10,9 @@ from math import ceil, floor
 from typing import Any, Final
 
 from planner.capacity import in_turn
-from planner.capacity.certificate.lending import MOST_NODES, Least, least, pushes_out
+from planner.capacity.certificate.lending import MOST_NODES, Least, larger_quota, least, pushes_out
 from planner.capacity.least_nodes import LeastNodes, least_nodes
-from planner.capacity.making_room import MadeRoom, room_made
+from planner.capacity.making_room import room_made
 from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground import parts
 from planner.ground.budget import part
@@ -20,6 +20,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.progress import tell
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
+from planner.ground.settings import setting
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
@@ -37,11 +38,11 @@ from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import OwnRollout, OwnRollouts, glance, unjudged_words
 from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of, workloads_by_key
+from planner.rollout.prepared import pod_times_of
 from planner.rollout.remedies import find_remedies, grown, is_unstated, preference
 from planner.rollout.remedy_costs import usd_of_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.surroundings import surroundings
-from planner.rollout.timing import learn_pod_times
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -57,7 +58,7 @@ _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that 
 _MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
 _MOST_IN_VAIN: Final = 8  # of them in a row, of a large cluster
 
-MOST_SPARE: Final = 64
+_MOST_SPARE: Final = 64
 
 _MOST_POOLS: Final = 3  # of which fewer nodes are tried for all together
 _MOST_FEWER: Final = 8  # times
@@ -70,10 +71,19 @@ _MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
 class Aims(Record):
     """What a plan may cost, USD a month and nodes (None: any), and what every rollout has to keep Ready, in percent."""
 
-    least_ready_percent: int
-    most_nodes: int | None
-    most_usd: float | None
-    rollouts_per_month: float
+    least_ready_percent: int = setting(
+        0, least=0, most=100, label="Ready at least, %", option="--least-ready", form="PERCENT",
+        help="No workload's rollout may have a smaller share of its pods Ready.",
+    )  # fmt: skip
+    most_nodes: int | None = setting(
+        None, least=0, most=_MOST_SPARE, label="Spare nodes at most", help="No more nodes than these are added."
+    )
+    most_usd: float | None = setting(
+        None, least=0, most=10_000_000, label="$ a month at most", help="No more is spent on nodes a month, if they are kept."
+    )  # fmt: skip
+    rollouts_per_month: float = setting(
+        20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
+    )
 
 
 class MeasureKind(StrEnum):
@@ -167,13 +177,13 @@ class World:
     """The cluster with measures applied: workloads with other strategies, larger quotas, more nodes."""
 
     def __init__(
-        self, cluster: Cluster, strategies: Mapping[str, Strategy], quotas: Mapping[tuple[str, str, str], int],
-        templates: tuple[Node, ...], loans: Mapping[str, Mapping[str, int]] | None = None,
-        turns: Mapping[str, tuple[tuple[str, ...], float]] | None = None,
+        self, cluster: Cluster, strategies: Mapping[str, Strategy] = EMPTY, quotas: Mapping[tuple[str, str, str], int] | None = None,
+        templates: tuple[Node, ...] = (), loans: Mapping[str, Mapping[str, int]] = EMPTY,
+        turns: Mapping[str, tuple[tuple[str, ...], float]] = EMPTY,
     ) -> None:  # fmt: skip
-        self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas, templates
-        self.loans = loans or {}  # workload → who is scaled to what while it rolls out
-        self.turns = turns or {}  # workload → who is rolled out before it, in that order, and what share each keeps
+        self._base, self.strategies, self.quotas, self.templates = cluster, strategies, quotas or {}, templates
+        self.loans = loans  # workload → who is scaled to what while it rolls out
+        self.turns = turns  # workload → who is rolled out before it, in that order, and what share each keeps
         self._answers: OwnRollouts | None = None  # of many workloads: those that are alike have one
         self._known: dict[Hashable, OwnRollout] = {}  # of this cluster, whose worlds share it
 
@@ -275,19 +285,21 @@ class World:
 
 
 Effect = Callable[[World], World]
+Change = tuple[Measure, Effect]
 _Changed = tuple[tuple[int, int], OwnRollout]
 """maxSurge and maxUnavailable, and the state with them."""
 
 
-def _more(template: Node, number: int) -> Effect:
-    """So many more nodes like that."""
-    return partial(World.more, templates=(template,) * number)
+def _with_all(world: World, changes: Iterable[Change]) -> World:
+    for _, effect in changes:
+        world = effect(world)
+    return world
 
 
 class _Offer(Record, kw_only=False):
     """More nodes, so many like each, with what is done first. `seconds`: of the rollout."""
 
-    changes: tuple[tuple[Measure, Effect], ...]
+    changes: tuple[Change, ...]
     nodes: tuple[tuple[Node, int], ...]
     seconds: float
     is_kept: bool
@@ -307,15 +319,15 @@ class Planner:
     """Makes the plan: `states` are those of `world`, the cluster with the measures so far."""
 
     def __init__(
-        self, world: World, states: dict[str, OwnRollout], share: float, aims: Aims, book: PriceBook | None,
-        snapshot: Snapshot, pools: Sequence[NodePool] = (),
+        self, world: World, states: dict[str, OwnRollout], aims: Aims, book: PriceBook | None, snapshot: Snapshot,
+        pools: Sequence[NodePool] = (),
     ) -> None:  # fmt: skip
         self.pools = {pool.name: pool for pool in pools}
         self.today, self.snapshot = world, snapshot
         self.now = dict(states)
         self.world, self.states = world, states
-        self.share, self.aims, self.book = share, aims, book
-        self.taken: list[tuple[Measure, Effect]] = []
+        self.share, self.aims, self.book = aims.least_ready_percent / 100, aims, book
+        self.taken: list[Change] = []
         self.refused: dict[str, str] = {}
         self.doubts: tuple[str, ...] = ()
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
@@ -340,7 +352,7 @@ class Planner:
         self._roll_in_turn([key for key in wanting if not self._is_ready(key)])
         self._make_room([key for key in wanting if not self._is_ready(key)])
         for key, changes in loans:
-            if not self._is_ready(key) and self._does((effect for _, effect in changes), key):
+            if not self._is_ready(key) and self._does(changes, key):
                 self._take(key, changes)
         before = self._so_far()
         self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
@@ -358,14 +370,14 @@ class Planner:
 
     def _played(
         self,
-        taken: Sequence[tuple[Measure, Effect]],
+        taken: Sequence[Change],
         before: dict[str, OwnRollout],
-        base: Sequence[tuple[Measure, Effect]] = (),
+        base: Sequence[Change] = (),
     ) -> dict[str, OwnRollout]:
         """Every workload's rollout with `base` and `taken`; those that nothing of `taken` touches are as `before`."""
         if not taken:
             return dict(before)
-        world = self._world_with((*base, *taken))
+        world = _with_all(self.today, (*base, *taken))
         is_of_all = any(measure.kind in (MeasureKind.NODES, MeasureKind.MOVES) for measure, _ in taken)
         own = {measure.workload for measure, _ in taken}
         spaces = {measure.workload.split("/")[1] for measure, _ in taken if measure.kind is MeasureKind.QUOTA}
@@ -382,12 +394,6 @@ class Planner:
         self.states.update(self.world.states(keys))
         makes = tuple(key for key in self.states if self._is_ready(key) and key not in before)
         self.taken.append((replace(measure, makes=makes), effect))
-
-    def _world_with(self, taken: Iterable[tuple[Measure, Effect]]) -> World:
-        world = self.today
-        for _, effect in taken:
-            world = effect(world)
-        return world
 
     # ── what costs nothing ───────────────────────────────────────────────────────────────────────────────────────────
     def _cure_for_nothing(self, key: str) -> None:
@@ -474,11 +480,10 @@ class Planner:
 
     def _cell(self, workload: Workload, surge: int, missing: int) -> GridCell | None:
         revision = self.world.revision(workload.key)
-        pods = (self.world.cluster.snapshot.pods[i] for i in pods_of(self.world.cluster, workload))
         try:
             return play_cell(
                 self.world.cluster, [revision], workload.key, rolling(surge, missing), surge, missing, seed=0,
-                pod_times=learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None),
+                pod_times=pod_times_of(self.world.cluster, revision),
             )  # fmt: skip
         except HeadroomError:
             return None
@@ -490,21 +495,19 @@ class Planner:
                 self._take(key, [(measure, effect)])
                 return
 
-    def _quota_measure(self, key: str, hard: Sequence[tuple[str, str, int]]) -> tuple[Measure, Effect]:
+    def _quota_measure(self, key: str, hard: Sequence[tuple[str, str, int]]) -> Change:
         """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
         space = key.split("/")[1]
         today = {quota.name: quota.hard for quota in self.snapshot.resource_quotas if quota.namespace == space}
-        back = [(name, resource, today[name][resource]) for name, resource, _ in hard]
-        names = tuple(dict.fromkeys(name for name, _, _ in hard))
-        title = f"Raise the {plural(len(names), 'quota')} {' and '.join(names)}"
+        step = larger_quota(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
         amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
         measure = Measure(
-            kind=MeasureKind.QUOTA, what=Text(f"{title} of {space}: {amounts}"), workload=key,
-            command=_quota_command(space, hard), undo=_quota_command(space, back), makes=(),
+            kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(),
+            command=" && ".join(step.commands), undo=" && ".join(step.undo),
         )  # fmt: skip
         return measure, partial(World.more, quotas={(space, name, key): amount for name, key, amount in hard})
 
-    def _take(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> None:
+    def _take(self, key: str, changes: Iterable[Change]) -> None:
         """Adopt what is done for one workload, and look whom else it may mend."""
         space = key.split("/")[1]
         for measure, effect in changes:
@@ -516,7 +519,7 @@ class Planner:
             self._adopt(measure, effect, keys)
 
     # ── what others lend ─────────────────────────────────────────────────────────────────────────────────────────────
-    def _who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[tuple[Measure, Effect]]]]:
+    def _who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[Change]]]:
         """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
         could for so many in a row."""
         loans, in_vain = [], 0
@@ -532,13 +535,13 @@ class Planner:
             in_vain = 0 if found or self._is_ready(key) else in_vain + 1
         return loans
 
-    def _search_for_nothing(self, key: str) -> list[list[tuple[Measure, Effect]]]:
+    def _search_for_nothing(self, key: str) -> list[list[Change]]:
         """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
         pods of others end for it, it is given back and not taken yet."""
 
         def does(one: Least) -> bool:
             changes = self._changes_of(key, one)
-            return bool(changes) and self._does((effect for _, effect in changes), key)
+            return bool(changes) and self._does(changes, key)
 
         for one in self._least(key, does=does):
             if does(one):
@@ -573,7 +576,7 @@ class Planner:
         except HeadroomError:
             return ()
 
-    def _changes_of(self, key: str, one: Least) -> list[tuple[Measure, Effect]]:
+    def _changes_of(self, key: str, one: Least) -> list[Change]:
         """All that such a plan does but for its nodes, in the order in which it is done."""
         hard = tuple((name, resource, most) for _, name, resource, _, most in one.quota)
         changes = [self._quota_measure(key, hard)] if hard else []
@@ -586,11 +589,8 @@ class Planner:
         loan = self._loan((key,), ((lender.workload, left) for lender, left in lent), pushing)
         return [*changes, (loan, partial(World.more, loans={key: one.lent}))]
 
-    def _does(self, effects: Iterable[Effect], key: str) -> bool:
-        world = self.world
-        for effect in effects:
-            world = effect(world)
-        return world.state(key).keeps(self.share)
+    def _does(self, changes: Iterable[Change], key: str) -> bool:
+        return _with_all(self.world, changes).state(key).keeps(self.share)
 
     def _loan(self, whose: Sequence[str], lent: Iterable[tuple[Workload, int]], pushing: Mapping[str, str]) -> Measure:
         """Who lends while those roll out, as a measure of the last. `pushing`: of those with pods on nodes, how they get their place back; "" where they just do."""
@@ -636,38 +636,28 @@ class Planner:
         if not self._wants_room(key):
             return False
         tell(f"Who could be rolled out before it: {key}", 0.6)
-        idle = self._who_only_waits(key)
-        lent = {workload.key: 0 for workload in idle}
-        loan = self._loan((key,), ((workload, 0) for workload in idle), {}), partial(World.more, loans={key: lent})
+        idle = [(workload, 0) for workload in self._who_only_waits(key)]
+        lent = {workload.key: left for workload, left in idle}
+        loan = self._loan((key,), idle, {}), partial(World.more, loans={key: lent})
         own = [None, *self._strategies_that_wait(key)]
         changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
-        ways = [self._way(key, some) for some in changes]
+        ways = [(then.revision(key), then.lent(key)) for then in (_with_all(world, some) for some in changes)]
         before, others = ([*map(world.revision, some)] for some in (self.turns, self._others_ready()))
         with part():
             found = in_turn.first_turns(world.cluster, before, others, ways, self.share)
         if found is None:
             return False
         turns, way = found
-        self.turns = (*self.turns, *(turn.after.key for turn in turns))
-        change = next(some for some, one in zip(changes, ways, strict=True) if one is way)
-        whose = (*self.turns, key)  # they lend for all of them
-        told = [
-            self._loan(whose, ((one, 0) for one in idle), {}) if m.kind is MeasureKind.LEND else m for m, _ in change
-        ]
-        effects = [effect for _, effect in change]
-        self._take(key, [*zip(told, effects, strict=True), self._after(key, self.turns)])
-        self.turns = whose
+        first = (*self.turns, *(turn.after.key for turn in turns))
+        self.turns = (*first, key)
+        loan = self._loan(self.turns, idle, {}), loan[1]  # they lend for all of them
+        change = [loan if one[0].kind is MeasureKind.LEND else one for one in changes[ways.index(way)]]
+        self._take(key, [*change, self._after(key, first)])
         return True
 
     def _others_ready(self) -> list[str]:
         """Who can be rolled out by himself, and isn't in turn yet."""
         return [one for one in self.states if self._is_ready(one) and one not in (*self.world.loans, *self.turns)]
-
-    def _way(self, key: str, changes: Iterable[tuple[Measure, Effect]]) -> in_turn.Way:
-        world = self.world
-        for _, effect in changes:
-            world = effect(world)
-        return world.revision(key), world.lent(key)
 
     def _who_only_waits(self, key: str) -> list[Workload]:
         """Others none of whose pods is on a node, so that scaling them down for a while disturbs nobody."""
@@ -680,7 +670,7 @@ class Planner:
             and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
         ]  # fmt: skip
 
-    def _after(self, key: str, before: tuple[str, ...]) -> tuple[Measure, Effect]:
+    def _after(self, key: str, before: tuple[str, ...]) -> Change:
         """That others are rolled out before it, as a measure."""
         others, own = listing([short_name(one) for one in before], None), short_name(key)
         measure = Measure(
@@ -701,8 +691,7 @@ class Planner:
         if run is None:
             return
         after = OwnRollouts(Cluster(run.simulation.pods.snapshot_now()))
-        found = {one: after.of(world.revision(one)) for one in self._others_ready()}
-        late = [key for key, one in found.items() if not one.keeps(self.share)]
+        late = [key for key in self._others_ready() if not after.of(world.revision(key)).keeps(self.share)]
         if not late:
             return
         turns = (*late, *self.turns)
@@ -715,7 +704,7 @@ class Planner:
             if one.kind is MeasureKind.ORDER:
                 measure, effect = self._after(one.workload, turns[: turns.index(one.workload)])
                 self.taken[place] = replace(measure, makes=one.makes), effect
-        self.world = self._world_with(self.taken)
+        self.world = _with_all(self.today, self.taken)
 
     # ── moves ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _make_room(self, wanting: Sequence[str]) -> None:
@@ -742,7 +731,12 @@ class Planner:
         before, mine = self._so_far(), len(self.taken)
         ready = {key for key in self.states if self._is_ready(key)}
         effect = partial(World.with_room, after=Cluster(after))
-        self._adopt(_moves(made, next(iter(wanting))), effect, list(self.states))
+        moves = Measure(
+            kind=MeasureKind.MOVES, what=made.sentence, workload=wanting[0], moves=len(made.moves), makes=(),
+            command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
+            undo=commands.comment("pods that were moved aren't brought back").strip(),
+        )  # fmt: skip
+        self._adopt(moves, effect, list(self.states))
         for key in wanting:
             if not self._is_ready(key):
                 self._cure_for_nothing(key)
@@ -788,14 +782,12 @@ class Planner:
         after = self._so_far()
         wanted = [key for key in self.states if self._is_ready(key)]
         least_of_all = max(self._at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
+        is_kept = any(measure.is_kept for measure in mine)
         likes = {pool_key(template): template for template in self.world.templates}
         most = [sum(pool_key(template) == pool for template in self.world.templates) for pool in likes]
         offers = [
             self._offer(
-                (),
-                [(like, n) for like, n in zip(likes.values(), some, strict=True) if n],
-                0.0,
-                is_kept=any(measure.is_kept for measure in mine),
+                (), [(like, n) for like, n in zip(likes.values(), some, strict=True) if n], 0.0, is_kept=is_kept
             )
             for some in product(*(range(n + 1) for n in most[:_MOST_POOLS]))
             if max(1, least_of_all) <= sum(some) < number
@@ -839,19 +831,18 @@ class Planner:
         """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
         needs fewer."""
         node_of = {node.name: node for node in self.snapshot.nodes}
-        changes = (None, *self._strategies_that_wait(key)) if found else ()
+        changes = [[], *([change] for change in self._strategies_that_wait(key))]
         offers = [
             self._offer(
-                change and [change], [(node_of[one.node_template], one.extra_nodes)], one.seconds, is_kept=one.is_kept
+                changes[which], [(node_of[one.node_template], one.extra_nodes)], one.seconds, is_kept=one.is_kept
             )
             for which, one in found
-            for change in (changes[which],)
         ]
         taken = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
             """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
-            numbers = range(1, MOST_SPARE + 1)
+            numbers = range(1, _MOST_SPARE + 1)
             cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
             return max(cheaper, default=0)
 
@@ -862,24 +853,25 @@ class Planner:
         )
         taken = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank]) or taken
         if taken is not None:
-            nodes = (self._nodes(key, taken, *pair) for pair in taken.nodes)
-            self._take(key, [*taken.changes, *nodes])
+            self._take(key, self._all_of(key, taken))
             self.refused.pop(key, None)
 
+    def _all_of(self, key: str, offer: _Offer) -> list[Change]:
+        return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
+
     def _offer(
-        self, changes: Iterable[tuple[Measure, Effect]] | None, nodes: Iterable[tuple[Node, int]], seconds: float, *, is_kept: bool = False
+        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, *, is_kept: bool = False
     ) -> _Offer:  # fmt: skip
-        nodes = tuple(nodes)
         there = [*self.snapshot.nodes, *self.world.templates]
         month = _sum([usd_of_nodes(self.book, there, template, number, seconds)[0] for template, number in nodes])
-        return _Offer(tuple(changes or ()), nodes, seconds, is_kept, month)
+        return _Offer(tuple(changes), tuple(nodes), seconds, is_kept, month)
 
     def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> _Offer | None:
         """The cheapest within the budgets that makes the rollout go."""
         for offer in sorted(offers, key=lambda one: one.rank):
             if why := self._over_budget(offer):
                 self.refused.setdefault(key, why)
-            elif self._does((*(effect for _, effect in offer.changes), *(_more(*pair) for pair in offer.nodes)), key):
+            elif self._does(self._all_of(key, offer), key):
                 return offer
             else:
                 self.refused.setdefault(key, "more nodes make it complete, but not with enough pods Ready")
@@ -887,7 +879,7 @@ class Planner:
 
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
-        room = (MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
+        room = (_MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
         pools = listing([node_pool(template) or template.name for template, _ in offer.nodes])
         for template, number in offer.nodes:
             if past := self._past_limit(pool_key(template), number):
@@ -911,10 +903,7 @@ class Planner:
         pool = self.pools.get(name)
         if pool is None or pool.is_autoscaled is False:
             return ""
-        left, already = (
-            pool.room(capacity_of(self.today.cluster, pool)),
-            sum(pool_key(template) == name for template in self.world.templates),
-        )
+        left, already = pool.room(capacity_of(self.today.cluster, pool)), self._already(name)
         if left is None or already + number <= left:
             return ""
         now = pool.node_count + already
@@ -924,7 +913,7 @@ class Planner:
             f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), past its {limit} ({pool.source})"
         )
 
-    def _strategies_that_wait(self, key: str) -> list[tuple[Measure, Effect]]:
+    def _strategies_that_wait(self, key: str) -> list[Change]:
         """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
         workload = self.world.revision(key).after
         if workload.replicas == 0 or not workload.traits.surges_freely:
@@ -933,7 +922,7 @@ class Planner:
         found = (self._strategy_measure(key, rolling(*pair)) for pair in pairs)
         return [one for one in found if one is not None]
 
-    def _strategy_measure(self, key: str, strategy: Strategy) -> tuple[Measure, Effect] | None:
+    def _strategy_measure(self, key: str, strategy: Strategy) -> Change | None:
         """Another strategy as a measure; None where it is today's."""
         workload = self.world.revision(key).after
         how = applied(self.today.revision(key).after, replace(workload, strategy=strategy))
@@ -948,12 +937,16 @@ class Planner:
 
         return measure, partial(World.more, strategies={key: strategy})
 
-    def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> tuple[Measure, Effect]:
+    def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
         """More nodes of a pool, of an offer, as a measure."""
         pool = node_pool(template) or template.name
         command = steps.resize(self.world.cluster, pool, number)
         month, once = usd_of_nodes(
             self.book, [*self.snapshot.nodes, *self.world.templates], template, number, offer.seconds
+        )
+        known, name = self.pools.get(pool_key(template)), pool_key(template)
+        limit = (
+            "" if known is None else known.grows(number, self._already(name), capacity_of(self.today.cluster, known))
         )
         size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
         already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
@@ -961,22 +954,19 @@ class Planner:
         measure = Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=command, undo=_back(command, size + already, pool),
             makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
-            usd_per_month=month, is_kept=offer.is_kept, limit=Text(self._limit(template, number)),
+            usd_per_month=month, is_kept=offer.is_kept, limit=Text(limit),
             usd_per_rollout=None if offer.is_kept else once,
         )  # fmt: skip
-        return measure, _more(template, number)
+        return measure, partial(World.more, templates=(template,) * number)
 
-    def _limit(self, template: Node, number: int) -> str:
-        """What the pool's own limit says to that, in What if's words."""
-        name = pool_key(template)
-        pool, already = self.pools.get(name), sum(pool_key(node) == name for node in self.world.templates)
-        return "" if pool is None else pool.grows(number, already, capacity_of(self.today.cluster, pool))
+    def _already(self, name: str) -> int:
+        """Nodes that are added to a pool so far."""
+        return sum(pool_key(template) == name for template in self.world.templates)
 
     def _remedies(self, key: str, kind: RemedyKind, world: World | None = None) -> list[Remedy]:
         world = world or self.world
         revision = world.revision(key)
-        workload, before = revision.after, revision.before
-        alike = surroundings(world.cluster, workload)
+        before, alike = revision.before, surroundings(world.cluster, revision.after)
         asked = (kind, Same(world.cluster), alike, before.strategy if before else None)
         if alike is not None and asked in self._in_vain:
             return []
@@ -985,9 +975,8 @@ class Planner:
                 found = self._seen(world.cluster, revision)
             if found.run is None or found.why is None:
                 return []
-            pods = (world.cluster.snapshot.pods[i] for i in pods_of(world.cluster, workload))
             ways = find_remedies(
-                world.cluster, [revision], key, found.run, found.why, learn_pod_times(workload, pods, startup_seconds=None, termination_seconds=None),
+                world.cluster, [revision], key, found.run, found.why, pod_times_of(world.cluster, revision),
                 kinds=frozenset({kind}), grown=self._grown,
             )  # fmt: skip
             remedies = sorted(ways, key=preference)
@@ -1014,16 +1003,16 @@ class Planner:
                 turns = self.world.turns
                 asked = [key for key in wanted if own[0].workload in (key, *turns.get(key, ((), 0.0))[0])]
             if self._does_without(rest, asked) and (own not in free or self._is_spare(own, free)):
-                self.taken, self.world = rest, self._world_with(rest)
+                self.taken, self.world = rest, _with_all(self.today, rest)
                 free = [one for one in free if one is not own]
 
-    def _does_without(self, rest: Sequence[tuple[Measure, Effect]], asked: Iterable[str]) -> bool:
-        world = self._world_with(rest)
+    def _does_without(self, rest: Sequence[Change], asked: Iterable[str]) -> bool:
+        world = _with_all(self.today, rest)
         return all(world.state(key).keeps(self.share) for key in asked)
 
-    def _is_spare(self, own: tuple[Measure, Effect], free: Sequence[tuple[Measure, Effect]]) -> bool:
+    def _is_spare(self, own: Change, free: Sequence[Change]) -> bool:
         """Whether what costs nothing isn't needed before the nodes are there either."""
-        world = self._world_with(free)
+        world = _with_all(self.today, free)
         touched = {key for measure, _ in free for key in (*measure.makes, measure.workload)}
         ready = [key for key in touched if world.state(key).keeps(self.share)]
         return self._does_without([one for one in free if one is not own], ready)
@@ -1043,9 +1032,8 @@ class Planner:
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((bound.nodes for bound in bounds), default=0),
             at_least_usd=None if month is None else max((bound.usd_per_month or 0.0 for bound in bounds), default=0.0),
-            doubt=Text(" ".join(self.doubts)), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+            doubt=Text(" ".join(self.doubts)), unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
-        found = replace(found, unjudged=unjudged(self.snapshot))
         return replace(found, sentence=Text(_sentence(found, self.aims)))
 
     @cached_property
@@ -1071,9 +1059,8 @@ class Planner:
                 needs[key] = (*needs.get(key, ()), place)
         pools = {place: measure.pool for place, measure in enumerate(measures, 1)}
 
-        turns = [
-            key for key in self.turns if any(key in (own, *before) for own, (before, _) in self.world.turns.items())
-        ]
+        played = {key for own, (before, _) in self.world.turns.items() for key in (own, *before)}
+        turns = [key for key in self.turns if key in played]
 
         def rank(key: str) -> tuple[int, int, str, int, str]:
             mine = needs.get(key, ())
@@ -1098,14 +1085,6 @@ class Planner:
                 yield Left(workload=key, verdict=state.verdict, reason=state.reason, why=Text(why or state.headline))
 
 
-def _moves(made: MadeRoom, key: str) -> Measure:
-    return Measure(
-        kind=MeasureKind.MOVES, what=made.sentence, workload=key, moves=len(made.moves), makes=(),
-        command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
-        undo=commands.comment("pods that were moved aren't brought back").strip(),
-    )  # fmt: skip
-
-
 def _sentence(found: PlanAnswer, aims: Aims) -> str:
     """``15 of 20 now; 19 with two strategy changes and no money; 20 with one A100 node, $11,825 a month or …``."""
     beside = unjudged_words(found.unjudged)
@@ -1118,17 +1097,14 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
     kept = f" with {aims.least_ready_percent}% Ready at all times" if aims.least_ready_percent else ""
     parts = [f"{found.ready_now:,} of {count(found.total, 'workload')} can be rolled out now{kept}"]
     for_nothing = {one.workload for one in found.measures if one.kind is not MeasureKind.NODES and one.makes}
-    is_free = [bool(measure.makes) or measure.workload in for_nothing for measure in found.measures]
-    free = _changes([measure for measure, is_one in zip(found.measures, is_free, strict=True) if is_one])
+    free = _changes([one for one in found.measures if one.makes or one.workload in for_nothing])
     if free:
         parts.append(f"{found.ready_free:,} with {listing(free)} and no money")
     nodes = [measure for measure in found.measures if measure.kind is MeasureKind.NODES]
     if nodes:
         price = _node_price(found, nodes, aims)
-        more = [
-            f"{change} more"
-            for change in _changes([one for one, is_one in zip(found.measures, is_free, strict=True) if not is_one])
-        ]
+        rest = [one for one in found.measures if not one.makes and one.workload not in for_nothing]
+        more = [f"{change} more" for change in _changes(rest)]
         pools = [_node_words(nodes, pool) for pool in dict.fromkeys(node.pool for node in nodes)]
         parts.append(f"{found.ready_all:,} with {listing([*more, *pools], None)}, {price}; {_least_words(found)}")
     if not free and not nodes and found.ready_all < found.total:
@@ -1188,13 +1164,6 @@ def _instead(strategy: Strategy) -> str:
         return f" instead of {strategy.kind}"
     known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
     return f" instead of {', '.join(known)}"
-
-
-def _quota_command(namespace: str, hard: Sequence[tuple[str, str, int]]) -> str:
-    by_name: dict[str, dict[str, str]] = {}
-    for name, key, amount in hard:
-        by_name.setdefault(name, {})[key] = format_amount(amount, key)
-    return " && ".join(steps.quota_patches(namespace, by_name))
 
 
 def _back(command: str, size: int, pool: str) -> str:

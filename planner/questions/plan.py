@@ -14,7 +14,6 @@ from typing import Final
 from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.readiness import (
-    MOST_SPARE,
     Aims,
     Left,
     Measure,
@@ -31,8 +30,8 @@ from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.progress import tell
-from planner.ground.records import Record, replace
-from planner.ground.settings import setting, settings_within
+from planner.ground.records import replace
+from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import sentence
 from planner.kubernetes.kinds import NODE, POD, ROLLING
@@ -44,22 +43,9 @@ from planner.rollout.remedy_costs import priced
 from planner.rollout.wording import words
 
 
-class PlanSettings(Record):
-    """What the plan may cost, and what every rollout has to keep."""
+class PlanSettings(Aims):
+    """The aims, and of whom is told."""
 
-    least_ready_percent: int = setting(
-        0, least=0, most=100, label="Ready at least, %", option="--least-ready", form="PERCENT",
-        help="No workload's rollout may have a smaller share of its pods Ready.",
-    )  # fmt: skip
-    most_nodes: int | None = setting(
-        None, least=0, most=MOST_SPARE, label="Spare nodes at most", help="No more nodes than these are added."
-    )
-    most_usd: float | None = setting(
-        None, least=0, most=10_000_000, label="$ a month at most", help="No more is spent on nodes a month, if they are kept."
-    )  # fmt: skip
-    rollouts_per_month: float = setting(
-        20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
-    )
     filter: Filter = settings_within(Filter)
     pools: PoolSettings = settings_within(PoolSettings)
 
@@ -76,20 +62,13 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
     if settings.most_usd is not None and given.book is None:
         raise InputError("a budget of money needs prices", where="most_usd", mend="Give a price book")
     tell("Every workload's rollout is played", 0.0)
-    share = settings.least_ready_percent / 100
     now = {line.workload: line for line in overviews.on_todays_nodes(snapshot).workloads}
     states = {
         key: own_rollout(line.verdict, line.reason, str(line.headline), line.lowest_ready or 0, line.replicas or 0)
         for key, line in now.items()
     }
-    aims = Aims(
-        least_ready_percent=settings.least_ready_percent,
-        most_nodes=settings.most_nodes,
-        most_usd=settings.most_usd,
-        rollouts_per_month=settings.rollouts_per_month,
-    )
     pools = growing(snapshot, settings.pools.known(given))
-    planner = Planner(World(compiled(snapshot), {}, {}, ()), states, share, aims, given.book, snapshot, pools)
+    planner = Planner(World(compiled(snapshot)), states, settings, given.book, snapshot, pools)
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
     return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final
 
@@ -12,9 +12,12 @@ from planner.capacity.certificate.search import UNITS, search
 from planner.capacity.least_nodes import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
+from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.words import listing, short_name
+from planner.ground.words import listing, plural, short_name
 from planner.kubernetes.records import Node, Snapshot, Strategy
+from planner.rollout import steps
+from planner.rollout.answers import Step
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
@@ -97,9 +100,9 @@ def least(
         is_enough = one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
         if is_enough and all(is_given_back(one, *pair) for pair in one.lent):
             yield Least(
-                outcome=one, strategy=known.ways[0][one.plan.ways[0]].strategy, quota=raised(cluster.snapshot, one),
+                outcome=one, strategy=known.ways_of(one.plan)[0].strategy, quota=raised(cluster.snapshot, one),
                 lent={lender.workload.key: left for lender, left in one.lent},
-                nodes=tuple((pool.template, n) for pool, n in zip(known.pools, one.plan.nodes, strict=True) if n),
+                nodes=tuple((pool.template, n) for pool, n in known.grown(one.plan)),
             )  # fmt: skip
 
     try:
@@ -151,6 +154,19 @@ def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, 
         for key, bound in quota.hard.items()
         if (most := used.get((quota.namespace, quota.name), {}).get(key, 0)) > bound
     )
+
+
+def larger_quota(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> Step:
+    """Quotas of a namespace raised: of each the resource, today's bound and the new one."""
+    today: dict[str, dict[str, str]] = {}
+    larger: dict[str, dict[str, str]] = {}
+    for name, key, bound, most in hard:
+        larger.setdefault(name, {})[key] = format_amount(most, key)
+        today.setdefault(name, {})[key] = format_amount(bound, key)
+    return Step(
+        what=f"Raise the {plural(len(larger), 'quota')} {' and '.join(larger)} of {namespace}",
+        commands=tuple(steps.quota_patches(namespace, larger)), undo=tuple(steps.quota_patches(namespace, today)),
+    )  # fmt: skip
 
 
 def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:

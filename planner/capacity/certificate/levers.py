@@ -22,8 +22,9 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.rollout.answers import Step
 from planner.rollout.controllers.statefulset import takes_max_unavailable
-from planner.rollout.grid import FULL_UP_TO, axis
+from planner.rollout.grid import axis
 from planner.rollout.in_flight import in_flight
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_of
@@ -97,6 +98,15 @@ class Growing(Record):
     limit: NodePool | None
 
 
+class Moved(Record, eq=False):
+    """The cluster after `moves` evictions, and how they are made."""
+
+    cluster: Cluster
+    moves: int
+    seconds: float
+    steps: tuple[Step, ...]
+
+
 class Plan(Record):
     """A position of every knob: of each change's own, of the order, the lenders, the pools, quotas, moves."""
 
@@ -119,14 +129,14 @@ class Knobs(Record):
     lenders: tuple[Lender, ...] = ()
     pools: tuple[Growing, ...] = ()
     quota: int = 0
-    moves: int = 0
+    moved: tuple[Moved, ...] = ()
     cut: tuple[str, ...] = ()
 
     @property
     def around(self) -> tuple[int, ...]:
         """How far each knob goes but those of the changes' own."""
         lent = (len(lender.replicas) for lender in self.lenders)
-        return (len(self.orders) - 1, *lent, *(pool.most for pool in self.pools), self.quota, self.moves)
+        return (len(self.orders) - 1, *lent, *(pool.most for pool in self.pools), self.quota, len(self.moved))
 
     @property
     def ways_count(self) -> int:
@@ -136,6 +146,17 @@ class Knobs(Record):
     def total(self) -> int:
         """Plans there are."""
         return self.ways_count * prod(most + 1 for most in self.around)
+
+    def ways_of(self, plan: Plan) -> list[Way]:
+        """Of each change its own."""
+        return [ways[position] for ways, position in zip(self.ways, plan.ways, strict=True)]
+
+    def grown(self, plan: Plan) -> list[tuple[Growing, int]]:
+        """The pools that get nodes, and how many."""
+        return [(pool, number) for pool, number in zip(self.pools, plan.nodes, strict=True) if number]
+
+    def moves_of(self, plan: Plan) -> Moved | None:
+        return self.moved[plan.moves - 1] if plan.moves else None
 
     def arounds(self) -> Iterator[Plan]:
         """Everything but the changes' own ways, the least first."""
@@ -203,7 +224,9 @@ def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) 
         yield from _strategies(case, workload, cut)
     if Lever.LEND in levers and revision.before is not None and revision.before.replicas != workload.replicas:
         cut.append(f"{workload.name} gets other replicas too, so that scaling it down first isn't looked at")
-    if Lever.LEND in levers and _may_be_smaller(case, revision):
+    is_same = revision.before is not None and revision.before.replicas == workload.replicas
+    may_be_smaller = is_same and workload.traits.surges_freely and workload.replicas > 1
+    if Lever.LEND in levers and len(case.revisions) == 1 and may_be_smaller:
         fewer = range(workload.replicas - 1, 0, -1)
         if len(fewer) > _FULL:
             fewer = range(workload.replicas - 1, workload.replicas - 1 - _FULL, -1)
@@ -213,46 +236,31 @@ def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) 
                 yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
 
 
-def _may_be_smaller(case: PlanCase, revision: Revision) -> bool:
-    workload, before = revision.after, revision.before
-    is_same = before is not None and before.replicas == workload.replicas
-    return len(case.revisions) == 1 and is_same and workload.traits.surges_freely and workload.replicas > 1
-
-
 def _strategies(case: PlanCase, workload: Workload, cut: list[str]) -> Iterator[Way]:
     field = workload.traits.strategy_field
     if workload.traits.is_custom:
         yield from (_way(field, own) for own in own_ways(workload))
         cut.append(f"of {workload.kind} {workload.name} a few settings of its own are looked at")
         return
-    if workload.traits.is_per_node:
-        yield from _of_daemons(case, workload, field, cut)
-        return
     if workload.traits.has_ordinals:
         yield from _of_ordinals(case, workload, field, cut)
         return
-    if not workload.traits.surges_freely:
+    is_per_node = workload.traits.is_per_node
+    if not workload.traits.surges_freely and not is_per_node:
         if workload.traits.rolls_out:
             cut.append(f"of {workload.kind} {workload.name} no other strategy is looked at")
         return
-    today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
-    values = axis(workload.replicas, min(_FULL, FULL_UP_TO), _FEW)
-    if len(values) <= workload.replicas:
-        cut.append(f"of {workload.replicas + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
-    pairs = ((surge, missing) for missing in values for surge in values if surge or missing)
-    yield from (_way(field, rolling_way(pair)) for pair in pairs if pair != today)
-    yield from (_way(field, own) for own in recreate_way(workload))
-
-
-def _of_daemons(case: PlanCase, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
-    """A DaemonSet surges or lets pods miss, not both."""
-    number = len(pods_of(case.cluster, workload))
+    number = len(pods_of(case.cluster, workload)) if is_per_node else workload.replicas
     values = axis(number, _FULL, _FEW)
     if len(values) <= number:
         cut.append(f"of {number + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
     today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
-    pairs = [*((0, missing) for missing in values if missing), *((surge, 0) for surge in values if surge)]
+    pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
+    if is_per_node:  # surges or lets pods miss, not both
+        pairs = [(0, missing) for missing in values if missing] + [(surge, 0) for surge in values if surge]
     yield from (_way(field, rolling_way(pair)) for pair in pairs if pair != today)
+    if not is_per_node:
+        yield from (_way(field, own) for own in recreate_way(workload))
 
 
 def _of_ordinals(case: PlanCase, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.certificate.levers import PlanCase
+from planner.capacity.certificate.levers import Moved, PlanCase
 from planner.capacity.making_room import Asked, places_for
 from planner.capacity.making_room import room_made as room_for
 from planner.ground.budget import TooLargeError, part
@@ -12,22 +12,12 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
-from planner.rollout.answers import Step
 from planner.scheduling.cluster import Cluster
 
 _MOST_PLACES: Final = 3
 _MOST_NODES: Final = 2_000  # of a cluster in which moves are looked for: each is compiled anew
 _MANY_NODES: Final = 500
 _UNITS: Final = 500_000
-
-
-class Moved(Record, eq=False):
-    """The cluster after `moves` evictions, and how they are made."""
-
-    cluster: Cluster
-    moves: int
-    seconds: float
-    steps: tuple[Step, ...]
 
 
 class RoomMade(Record):

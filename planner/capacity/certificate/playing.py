@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 
 from planner.capacity.certificate.levers import Knobs, Lender, Plan, PlanCase, Way
-from planner.capacity.certificate.moving import Moved
 from planner.capacity.least_nodes import staying
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
@@ -87,15 +86,12 @@ class Outcome(Record, eq=False):
 class Player:
     """Plays the plans of a case."""
 
-    def __init__(
-        self, case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (),
-    ) -> None:  # fmt: skip
+    def __init__(self, case: PlanCase, knobs: Knobs, book: PriceBook | None = None) -> None:
         self.case, self.knobs = case, knobs
-        self.moved = room_made
         self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
-        self._bests: dict[tuple[int, int], tuple[float, float]] = {}
+        self._bests: dict[tuple[int, int], tuple[float, float, int]] = {}
         self.money = tuple(_money(book, pool.template) for pool in knobs.pools)
         self.is_priced = None not in self.money
         self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [pool.template for pool in knobs.pools]))
@@ -103,58 +99,35 @@ class Player:
 
     # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
     def bound(self, plan: Plan) -> Costs:
-        """What no run of the plan can be better than.
+        """What no run of the plan can be better than; of a plan without ways, whatever the changes' own are.
 
         Of a Deployment whose pods are all Ready and that only gets a new template: the controller ends as many pods as may miss
         as its first step (`reconcileOldReplicaSets`), and each new pod is one of those missing, or of the surge, while it starts. For
         all others only that no more can be Ready than are today.
         """
-        lowest, seconds = [], 0.0
-        for place, position in enumerate(plan.ways):
-            way = self.knobs.ways[place][position]
-            most, least = self._best(place, way)
-            lowest.append(-most)
-            seconds = max(seconds, least)
-        return self._costs(
-            tuple(lowest),
-            seconds + self._arrival(plan),
-            plan,
-            self._lent_disturbed(plan),
-            self._all_left(plan),
-            is_kept=False,
-        )
+        ways = [[way] for way in self.knobs.ways_of(plan)] if plan.ways else self.knobs.ways
+        each = [[self._best(place, way) for way in some] for place, some in enumerate(ways)]
+        lowest = tuple(-max(most for most, _, _ in some) for some in each)
+        seconds = max(min(least for _, least, _ in some) for some in each) + self._arrival(plan)
+        left = sum(min(left for *_, left in some) for some in each)
+        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), left, is_kept=False)
 
-    def left(self, place: int, way: Way) -> int:
-        """Pods of a change that stay as they are: those below a StatefulSet's partition."""
-        revision = self.case.revisions[place]
-        after = _with(revision.after, way)
-        return min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
-
-    def _all_left(self, plan: Plan) -> int:
-        ways = enumerate(zip(self.knobs.ways, plan.ways, strict=True))
-        return sum(self.left(place, some[position]) for place, (some, position) in ways)
-
-    def best_around(self, plan: Plan) -> Costs:
-        """The same whatever the changes' own ways are."""
-        each = [[self._best(place, way) for way in ways] for place, ways in enumerate(self.knobs.ways)]
-        lowest = tuple(-max(most for most, _ in some) for some in each)
-        seconds = max(min(least for _, least in some) for some in each)
-        left = sum(min(self.left(place, way) for way in ways) for place, ways in enumerate(self.knobs.ways))
-        return self._costs(lowest, seconds + self._arrival(plan), plan, self._lent_disturbed(plan), left, is_kept=False)
-
-    def _best(self, place: int, way: Way) -> tuple[float, float]:
-        """Pods Ready at worst at most, seconds at least, of one change."""
+    def _best(self, place: int, way: Way) -> tuple[float, float, int]:
+        """Of one change pods Ready at worst at most, seconds at least, and pods that stay as they are: below a StatefulSet's partition."""
         key = (place, id(way))
         if key not in self._bests:
-            self._bests[key] = self._worked_out(place, way)
+            revision = self.case.revisions[place]
+            after = _with(revision.after, way)
+            left = min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
+            self._bests[key] = (*self._ready_and_seconds(place, way, after), left)
         return self._bests[key]
 
-    def _worked_out(self, place: int, way: Way) -> tuple[float, float]:
-        revision, times = self.case.revisions[place], self.case.pod_times[place]
-        first = self.case.run.moments[revision.after.key][0]
-        after = _with(revision.after, way)
-        if not self._is_plain[place] or way.replicas is not None:
-            return (inf if not self._is_plain[place] else float(first.ready), 0.0)
+    def _ready_and_seconds(self, place: int, way: Way, after: Workload) -> tuple[float, float]:
+        times = self.case.pod_times[place]
+        if not self._is_plain[place]:
+            return (inf, 0.0)
+        if way.replicas is not None:
+            return (float(self.case.run.moments[after.key][0].ready), 0.0)
         if after.strategy.kind == RECREATE:
             return (0.0, times.startup_seconds)
         surge, missing = rolling_limits(after)
@@ -196,7 +169,7 @@ class Player:
         changes = [*self._scaled(lent), *revisions]
         run = simulate(cluster, changes, seed=self.case.seed).whole()
         is_sure = self._is_sure(cluster, changes, run, lent)
-        if not _does(run) or not self._comes_back(plan, run):
+        if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
             return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
         new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
         own = {owner for r in self.case.revisions for owner in run.owners[r.after.key]}
@@ -204,11 +177,12 @@ class Player:
         lowest, seconds, down = self._times(plan, run)
         is_kept = bool(new) and are_kept(run, len(new))
         disturbed = self._lent_disturbed(plan) + preempted
+        left = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
         return Outcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
-                tuple(-one for one in lowest), seconds, plan, disturbed, self._all_left(plan), is_kept=is_kept),
+                tuple(-one for one in lowest), seconds, plan, disturbed, left, is_kept=is_kept),
             lowest=lowest, seconds=seconds, usd=self._usd(plan, seconds, is_kept=is_kept), is_kept=is_kept,
-            disturbed=disturbed, left=self._all_left(plan), preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
+            disturbed=disturbed, left=left, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent), new_nodes=tuple(new),
         )  # fmt: skip
 
@@ -220,7 +194,7 @@ class Player:
         changes = [*self._scaled(found.lent), *found.revisions]
         for draw in range(1, _DRAWS):
             other = simulate(cluster, changes, seed=self.case.seed + draw, draws_order=True, draws_ends=True).whole()
-            if not _does(other):
+            if not all(other.done.values()):
                 return replace(found, completes=False, costs=(), runs=draw + 1)
         return replace(found, runs=_DRAWS)
 
@@ -311,12 +285,11 @@ class Player:
 
     def _comes_back(self, plan: Plan, run: Run) -> bool:
         """Whether a workload that was scaled down first has room for the rest of its pods, once it is through."""
-        for place, position in enumerate(plan.ways):
-            fewer = self.knobs.ways[place][position].replicas
+        for place, way in enumerate(self.knobs.ways_of(plan)):
             after = self.case.revisions[place].after
-            if fewer is not None:
+            if way.replicas is not None:
                 shape = run.new_shapes.get(after.key) or self.case.shape(place)
-                if not has_room(run, shape, after.replicas - fewer):
+                if not has_room(run, shape, after.replicas - way.replicas):
                     return False
         return True
 
@@ -325,7 +298,8 @@ class Player:
         key = (plan.moves, plan.quota, plan.nodes)
         found = self._clusters.get(key)
         if found is None:
-            found = self.moved[plan.moves - 1].cluster if plan.moves else self.case.cluster
+            moved = self.knobs.moves_of(plan)
+            found = moved.cluster if moved else self.case.cluster
             if plan.quota:
                 spaces = {r.after.namespace for r in self.case.revisions}
                 lifted = tuple(
@@ -334,8 +308,8 @@ class Player:
                 )
                 found = found.with_snapshot(replace(found.snapshot, resource_quotas=lifted))
             if any(plan.nodes):
-                kinds = [growing for growing, n in zip(self.knobs.pools, plan.nodes, strict=True) for _ in range(n)]
-                found = found.grown(tuple(empty_copy(found, growing.template, i) for i, growing in enumerate(kinds)))
+                likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
+                found = found.grown(tuple(empty_copy(found, like, i) for i, like in enumerate(likes)))
             self._clusters[key] = found
         return found
 
@@ -351,12 +325,12 @@ class Player:
         ]
 
     def _lent_disturbed(self, plan: Plan) -> int:
-        moves = self.moved[plan.moves - 1].moves if plan.moves else 0
-        return moves + sum(lender.disturbed(left) for lender, left in self._lent(plan))
+        moved = self.knobs.moves_of(plan)
+        return (moved.moves if moved else 0) + sum(lender.disturbed(left) for lender, left in self._lent(plan))
 
     def _revisions(self, plan: Plan) -> list[Revision]:
-        ways = [self.knobs.ways[place][position] for place, position in enumerate(plan.ways)]
-        revisions = [replace(r, after=_with(r.after, way)) for r, way in zip(self.case.revisions, ways, strict=True)]
+        ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
+        revisions = [replace(r, after=_with(r.after, way)) for r, way in ways]
         order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
         if order:
             revisions = [revisions[place] for place in order]
@@ -393,9 +367,9 @@ class Player:
 
     def _arrival(self, plan: Plan) -> float:
         """Until new nodes take pods, and pods have moved."""
-        gpus = [gpu_count(growing.template) for growing, n in zip(self.knobs.pools, plan.nodes, strict=True) if n]
-        come = max((arrival_seconds(has_gpus=bool(one)) for one in gpus), default=0.0)
-        return come + (self.moved[plan.moves - 1].seconds if plan.moves else 0.0)
+        gpus, moved = [gpu_count(pool.template) for pool, _ in self.knobs.grown(plan)], self.knobs.moves_of(plan)
+        come = max((arrival_seconds(has_gpus=bool(number)) for number in gpus), default=0.0)
+        return come + (moved.seconds if moved else 0.0)
 
     def _usd(self, plan: Plan, seconds: float, *, is_kept: bool) -> float | None:
         if not any(plan.nodes):
@@ -417,11 +391,6 @@ class Player:
 def _with(workload: Workload, way: Way) -> Workload:
     changed = workload if way.strategy is None else replace(workload, strategy=way.strategy)
     return changed if way.replicas is None else replace(changed, replicas=way.replicas)
-
-
-def _does(run: Run) -> bool:
-    """Whether everything came to its end, those that were scaled for it, too."""
-    return all(run.done.values())
 
 
 def _paid(book: PriceBook | None, nodes: Sequence[Node], pools: Iterable[Node]) -> Iterator[int]:

@@ -6,12 +6,11 @@ that changes nothing (a quota that refuses nobody). A budget of work ends it, co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Final
 
 from planner.capacity.certificate.levers import Knobs, Plan, PlanCase
-from planner.capacity.certificate.moving import Moved
 from planner.capacity.certificate.playing import Costs, Outcome, Player
 from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
@@ -60,15 +59,15 @@ def dominates(one: Costs, other: Costs) -> bool:
 
 
 def search(
-    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, room_made: Sequence[Moved] = (), units: int = UNITS,
+    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = UNITS,
     does: Callable[[Outcome], bool] | None = None,
 ) -> Found:  # fmt: skip
     """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
     looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
-    looking = _Search(Player(case, knobs, book, room_made=room_made), knobs, does)
+    looking = _Search(Player(case, knobs, book), knobs, does)
     found = looking.run(units)
     is_lost = looking.anchor is not None and looking.anchor not in found.best  # beaten by one that isn't looked for
-    return search(case, knobs, book, room_made=room_made, units=units) if is_lost else found
+    return search(case, knobs, book, units=units) if is_lost else found
 
 
 class _Search:
@@ -100,7 +99,7 @@ class _Search:
             self.looked_at = self.knobs.total
             return
         for around in self.knobs.arounds():
-            if self._is_beaten(hoped := self.player.best_around(around)):
+            if self._is_beaten(hoped := self.player.bound(around)):
                 self.looked_at += self.knobs.ways_count
                 continue
             if self.does is not None and (
@@ -125,8 +124,8 @@ class _Search:
 
     def _changed(self, plan: Plan) -> int:
         """How much of the changes themselves is another: a strategy is less than replicas."""
-        ways = [some[position] for some, position in zip(self.knobs.ways, plan.ways, strict=True) if position]
-        return sum(1 if way.replicas is None else 2 for way in ways)
+        ways = zip(self.knobs.ways_of(plan), plan.ways, strict=True)
+        return sum(1 if way.replicas is None else 2 for way, position in ways if position)
 
     def _look(self, plan: Plan) -> None:
         if plan.quota and self._without_quota.get(replace(plan, quota=0)):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
 from planner.capacity.certificate.answer import Certificate, Kept, WorthHaving
-from planner.capacity.certificate.lending import is_given_back, pushes_out, raised
+from planner.capacity.certificate.lending import is_given_back, larger_quota, pushes_out, raised
 from planner.capacity.certificate.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.capacity.certificate.moving import RoomMade, room_made
 from planner.capacity.certificate.playing import Outcome
 from planner.capacity.certificate.search import UNITS, Found, search
 from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TooLargeError
-from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
 from planner.inventory.applied import taken_back
@@ -76,10 +75,9 @@ class _Writer:
         self, case: PlanCase, levers: frozenset[Lever], pools: Sequence[NodePool], book: PriceBook | None, units: int
     ) -> None:
         self.case, self.levers, self.pools, self.book, self.units = case, levers, pools, book, units
-        stuck = [explain(case.run, r) for r in case.revisions if not case.run.done[r.after.key]]
-        self.stuck = stuck
-        self.lacking = tuple({name for why in stuck for name in why.lacking} if len(stuck) == 1 else ())
-        self.lacking = self.lacking if all(why.reason in _SHORT for why in stuck) else ()
+        self.stuck = [explain(case.run, r) for r in case.revisions if not case.run.done[r.after.key]]
+        is_short = len(self.stuck) == 1 and self.stuck[0].reason in _SHORT
+        self.lacking = self.stuck[0].lacking if is_short else ()
 
     def written(self, unknown: Sequence[str]) -> Certificate:
         names = tuple(lever.value for lever in Lever if lever in self.levers)
@@ -88,11 +86,11 @@ class _Writer:
                 sentence=Text(f"not known: {unknown[0]}"), levers=names, plans=(), is_known=False, is_proven=False,
                 looked_at=0, played=0, total=0,
             )  # fmt: skip
-        known, made = self._knobs(self.levers)
-        found = search(self.case, known, self.book, room_made=made.moved, units=self.units)
-        why_not = tuple(self._doubts(found, known, made))
+        known = self._knobs(self.levers)
+        found = search(self.case, known, self.book, units=self.units)
+        why_not = tuple(self._doubts(found, known))
         is_proven = not why_not and (found.is_proven or found.is_refused)
-        plans = tuple(self._plan(outcome, known, made) for outcome in found.best)
+        plans = tuple(self._plan(outcome, known) for outcome in found.best)
         nearest = "" if any(not outcome.down_seconds for outcome in found.best) else self._nearest(found)
         return Certificate(
             sentence=Text(self._sentence(found, plans, is_proven=is_proven)), levers=names, plans=plans, is_known=True,
@@ -104,15 +102,17 @@ class _Writer:
     def _made(self) -> RoomMade:
         return room_made(self.case)
 
-    def _knobs(self, levers: frozenset[Lever], *, past_limits: bool = False) -> tuple[Knobs, RoomMade]:
+    def _knobs(self, levers: frozenset[Lever], *, past_limits: bool = False) -> Knobs:
         if self.case.cluster.snapshot.lacks(DEPLOYMENT.name):  # how many nodes do hangs on who would take them
             levers -= {Lever.NODES}
         known = knobs(self.case, levers, self.pools, self.lacking, past_limits=past_limits)
-        made = self._made if Lever.MOVES in levers else RoomMade()
-        return replace(known, moves=len(made.moved)), made
+        if Lever.MOVES not in levers:
+            return known
+        doubt = (self._made.doubt,) if self._made.doubt else ()
+        return replace(known, moved=self._made.moved, cut=(*known.cut, *doubt))
 
     # ── how sure ─────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _doubts(self, found: Found, known: Knobs, made: RoomMade) -> Iterator[str]:
+    def _doubts(self, found: Found, known: Knobs) -> Iterator[str]:
         """Why the set isn't proven to be all of it."""
         snapshot = self.case.cluster.snapshot
         if found.is_refused:
@@ -120,8 +120,6 @@ class _Writer:
         if not found.is_whole:
             yield f"{found.looked_at:,} of {found.total:,} plans were looked at, as far as the work goes that a search may cost"
         yield from dict.fromkeys(known.cut)
-        if made.doubt:
-            yield made.doubt
         owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
         owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()
         unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
@@ -147,7 +145,7 @@ class _Writer:
             return f"no plan within these levers {verb} ({sure})"
         needs = _needs(found.best)
         if not needs:
-            free = sum(not set(_need_of(outcome)) for outcome in found.best)
+            free = sum(not _need_of(outcome) for outcome in found.best)
             which = "it needs" if len(plans) == 1 else f"{free:,} of them {plural(free, 'needs', 'need')}"
             disturb = plural(free, "disturbs", "disturb")
             return f"{number}; {which} no node and no downtime, and {disturb} nobody else ({sure})"
@@ -160,35 +158,28 @@ class _Writer:
         asked = [(self.levers, True)] if Lever.NODES in self.levers else []
         asked += [(self.levers | {lever}, False) for lever in Lever if lever not in self.levers]
         for levers, past_limits in asked:
-            known, made = self._knobs(levers, past_limits=past_limits)
-            if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers)[0].pools):
+            known = self._knobs(levers, past_limits=past_limits)
+            if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers).pools):
                 continue
             try:
-                more = search(self.case, known, self.book, room_made=made.moved, units=_NEAREST_UNITS)
+                more = search(self.case, known, self.book, units=_NEAREST_UNITS)
             except TooLargeError:
                 continue
             better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
             if better:
-                title = self._title(min(better, key=lambda one: (sum(one.plan.nodes), one.costs)), known, made)
-                past = f", {self._past(better, known)}" if past_limits else ""
-                return f"with {title}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
+                one = min(better, key=lambda one: (sum(one.plan.nodes), one.costs))
+                said = [pool.limit.past(n) for pool, n in known.grown(one.plan) if pool.limit is not None]
+                past = f", {listing([words for words in said if words])}" if past_limits else ""
+                return f"with {self._title(one, known)}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
         return ""
 
-    def _past(self, better: Sequence[Outcome], known: Knobs) -> str:
-        one = min(better, key=lambda one: (sum(one.plan.nodes), one.costs))
-        said = [p.limit.past(n) for p, n in zip(known.pools, one.plan.nodes, strict=True) if n and p.limit is not None]
-        return listing([words for words in said if words])
-
-    def _title(self, one: Outcome, known: Knobs, made: RoomMade) -> str:
-        parts = []
-        for growing, number in zip(known.pools, one.plan.nodes, strict=True):
-            if number:
-                parts.append(f"{count(number, 'more node', 'more nodes')} in {growing.pool}")
+    def _title(self, one: Outcome, known: Knobs) -> str:
+        parts = [f"{count(number, 'more node', 'more nodes')} in {pool.pool}" for pool, number in known.grown(one.plan)]
         if one.plan.quota:
             parts.append("a larger quota")
-        if one.plan.moves:
-            parts.append(f"{count(made.moved[one.plan.moves - 1].moves, 'pod')} of others moved")
-        ways = [known.ways[place][position] for place, position in enumerate(one.plan.ways)]
+        if moves := known.moves_of(one.plan):
+            parts.append(f"{count(moves.moves, 'pod')} of others moved")
+        ways = known.ways_of(one.plan)
         several = len(ways) > 1
         for revision, way in zip(self.case.revisions, ways, strict=True):
             if way.title:
@@ -206,20 +197,20 @@ class _Writer:
         return ", ".join(parts) or "as it is"
 
     # ── a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _plan(self, one: Outcome, known: Knobs, made: RoomMade) -> WorthHaving:
+    def _plan(self, one: Outcome, known: Knobs) -> WorthHaving:
         kept = tuple(
             Kept(workload=r.after.key, lowest_ready=lowest, replicas=r.after.pods_wanted)
             for r, lowest in zip(self.case.revisions, one.lowest, strict=True)
         )
         least = min(kept, key=lambda k: k.lowest_ready / k.replicas if k.replicas else 1.0)
-        pools = tuple((p.pool, n) for p, n in zip(known.pools, one.plan.nodes, strict=True) if n)
-        title = self._title(one, known, made)
+        pools = tuple((pool.pool, number) for pool, number in known.grown(one.plan))
+        title = self._title(one, known)
         return WorthHaving(
             title=title[:1].upper() + title[1:] if title == "as it is" else title,
             sentence=Text("; ".join(self._costs(one, known, least))), lowest_ready=least.lowest_ready,
             replicas=least.replicas, kept=kept, seconds=one.seconds, down_seconds=one.down_seconds, usd=one.usd,
             is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed, left=one.left,
-            is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known, made)),
+            is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known)),
         )  # fmt: skip
 
     def _costs(self, one: Outcome, known: Knobs, least: Kept) -> Iterator[str]:
@@ -235,8 +226,8 @@ class _Writer:
                 if one.is_kept
                 else f"{price} while it rolls out"
             )
-            for growing, number in zip(known.pools, one.plan.nodes, strict=True):
-                if number and growing.limit is not None and (said := growing.limit.grows(number)):
+            for pool, number in known.grown(one.plan):
+                if pool.limit is not None and (said := pool.limit.grows(number)):
                     yield said
         if one.left:
             yield f"{count(one.left, 'pod')} {plural(one.left, 'keeps', 'keep')} what {plural(one.left, 'it has', 'they have')}, until the partition is 0"
@@ -262,21 +253,23 @@ class _Writer:
             yield f"{name}'s autoscaler may scale it back meanwhile"
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _steps(self, one: Outcome, known: Knobs, made: RoomMade) -> Iterator[Step]:
+    def _steps(self, one: Outcome, known: Knobs) -> Iterator[Step]:
         cluster = self.case.cluster
-        yield from self._quota_steps(one)
-        for growing, number in zip(known.pools, one.plan.nodes, strict=True):
-            if number:
-                yield Step(
-                    what=f"{count(number, 'more node', 'more nodes')} in {growing.pool}",
-                    commands=(steps.resize(cluster, growing.pool, number),),
-                    undo=(steps.resize(cluster, growing.pool, 0),),
-                )
-        if one.plan.moves:
-            yield from made.moved[one.plan.moves - 1].steps
+        every = raised(cluster.snapshot, one)  # quotas that stood in the way, to the most that is used in that run
+        for namespace in dict.fromkeys(space for space, *_ in every):
+            yield larger_quota(
+                namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
+            )
+        for pool, number in known.grown(one.plan):
+            yield Step(
+                what=f"{count(number, 'more node', 'more nodes')} in {pool.pool}",
+                commands=(steps.resize(cluster, pool.pool, number),), undo=(steps.resize(cluster, pool.pool, 0),),
+            )  # fmt: skip
+        if moves := known.moves_of(one.plan):
+            yield from moves.steps
         for lender, left in one.lent:
             yield steps.scaled(lender.workload, left)
-        ways = [known.ways[place][position] for place, position in enumerate(one.plan.ways)]
+        ways = known.ways_of(one.plan)
         for revision, way in zip(self.case.revisions, ways, strict=True):
             before = revision.before
             if way.replicas is not None and before is not None:
@@ -318,54 +311,29 @@ class _Writer:
             undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
         )  # fmt: skip
 
-    def _quota_steps(self, one: Outcome) -> Iterator[Step]:
-        """The quotas that stood in the way, raised to the most that is used in that run."""
-        every = raised(self.case.cluster.snapshot, one)
-        for namespace in dict.fromkeys(space for space, *_ in every):
-            today: dict[str, dict[str, str]] = {}
-            larger: dict[str, dict[str, str]] = {}
-            for space, name, key, bound, most in every:
-                if space == namespace:
-                    larger.setdefault(name, {})[key] = format_amount(most, key)
-                    today.setdefault(name, {})[key] = format_amount(bound, key)
-            yield Step(
-                what=f"Raise the {plural(len(larger), 'quota')} {' and '.join(larger)} of {namespace}",
-                commands=tuple(steps.quota_patches(namespace, larger)),
-                undo=tuple(steps.quota_patches(namespace, today)),
-            )
+
+_NEEDS: Final[dict[str, tuple[Callable[[Outcome], float], Callable[[float], str]]]] = {
+    "node": (lambda one: sum(one.plan.nodes), lambda n: "a node" if n == 1 else f"{n:,} nodes"),
+    "down": (lambda one: one.down_seconds, lambda seconds: f"{duration(seconds)} of downtime"),
+    "left": (lambda one: one.left, lambda n: f"leaving {count(int(n), 'pod')} as {plural(int(n), 'it is', 'they are')}"),
+    "others": (lambda one: one.disturbed, lambda n: f"ending {count(int(n), 'pod')} of others"),
+}  # fmt: skip
+"""What a plan may need: how much of it, and in words."""
 
 
 def _needs(best: Sequence[Outcome]) -> list[str]:
     """What every plan needs one of: ``a node``, ``4 min of downtime``, ``2 pods of others``; none where one needs nothing."""
-    sets = [frozenset(_need_of(outcome)) for outcome in best]
+    sets = [_need_of(outcome) for outcome in best]
     least = [some for some in dict.fromkeys(sets) if not any(other < some for other in sets)]
     if frozenset() in least:
         return []
     said = []
     for some in sorted(least, key=lambda some: (len(some), sorted(some))):
         mine = [outcome for outcome, own in zip(best, sets, strict=True) if own == some]
-        words = []
-        if "node" in some:
-            number = min(sum(outcome.plan.nodes) for outcome in mine)
-            words.append("a node" if number == 1 else f"{number:,} nodes")
-        if "down" in some:
-            words.append(f"{duration(min(outcome.down_seconds for outcome in mine))} of downtime")
-        if "left" in some:
-            words.append(
-                f"leaving {count(min(one.left for one in mine), 'pod')} as {plural(min(one.left for one in mine), 'it is', 'they are')}"
-            )
-        if "others" in some:
-            words.append(f"ending {count(min(outcome.disturbed for outcome in mine), 'pod')} of others")
+        words = [word(min(map(much, mine))) for name, (much, word) in _NEEDS.items() if name in some]
         said.append(" and ".join(words))
     return said
 
 
-def _need_of(one: Outcome) -> Iterator[str]:
-    if any(one.plan.nodes):
-        yield "node"
-    if one.down_seconds:
-        yield "down"
-    if one.left:
-        yield "left"
-    if one.disturbed:
-        yield "others"
+def _need_of(one: Outcome) -> frozenset[str]:
+    return frozenset(name for name, (much, _) in _NEEDS.items() if much(one))
