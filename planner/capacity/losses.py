@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Final
 
 from planner.capacity.evictions import settle
+from planner.ground import collector
 from planner.ground.records import Record
 from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
@@ -26,6 +28,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 
+_AT_ONCE: Final = 16  # losses, after which what they left in cycles is given back
 Spares = tuple[tuple[int, int], ...]
 """(node, how many more like it), in the order of nodes."""
 NONE: Final[Spares] = ()
@@ -55,11 +58,6 @@ class Outcome(Record):
     shapes: Mapping[Shape, int]
     torn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    @property
-    def is_survived(self) -> bool:
-        """Nobody fares worse once all is at rest."""
-        return not self.missing
-
 
 class Player:
     """Plays losses on one cluster, which is at rest; `plays`: how many were."""
@@ -81,21 +79,18 @@ class Player:
             When it costs more than a question may.
         """
         self.plays += 1
+        if not self.plays % _AT_ONCE:
+            collector.clear_up()  # no cell holds a simulation: one that is older than what it holds would keep it
         cluster = self._with(spares)
         simulation = Simulation(cluster)
         simulation.clock.tick = 0
-        simulation.replacement = lambda pod: making_anew(simulation, pod)
+        simulation.replacement = partial(making_anew, simulation)
         if spares:
             settle(simulation)
         watch(simulation, 0.0)
         gone = lose(simulation, nodes)
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
-
-        def passes() -> None:
-            watch(simulation, clock.seconds)
-            clock.pass_by(simulation)
-
-        waited = settle(simulation, passes)
+        waited = settle(simulation, partial(_passes, simulation, clock, watch))
         watch(simulation, clock.seconds + waited)
         return _told(simulation, gone, clock.seconds + waited)
 
@@ -109,6 +104,11 @@ class Player:
             ]
             found = self._grown[spares] = self.cluster.grown(tuple(new))
         return found
+
+
+def _passes(simulation: Simulation, clock: Stopwatch, watch: Callable[[Simulation, float], None]) -> None:
+    watch(simulation, clock.seconds)
+    clock.pass_by(simulation)
 
 
 def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Outcome:

@@ -19,6 +19,7 @@ from planner.capacity.evictions import at_rest
 from planner.capacity.losses import NONE, Outcome, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
+from planner.ground import collector
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import RACKS
@@ -163,11 +164,12 @@ class Survival(Record):
         return None if None in prices else sum(price or 0.0 for price in prices)
 
 
+@collector.resting()
 def survival(
     snapshot: Snapshot, *, label: str = "", upgrades: bool = False, limits: Sequence[PoolLimits] = (),
-    book: PriceBook | None = None,
+    book: PriceBook | None = None, of_pools: bool = True,
 ) -> Survival:  # fmt: skip
-    """Every loss played; `label`: nodes that share its value are lost at once too.
+    """Every loss played; `label`: nodes that share its value are lost at once too. `of_pools`: and several of each pool.
 
     Raises
     ------
@@ -204,7 +206,7 @@ def survival(
     }
     is_for_all = is_for_all and len(alone) == len(kinds)
     made = Survival(
-        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, told)), spare=mender.spares(spare),
+        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, told)) if of_pools else (), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
         unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
@@ -230,17 +232,8 @@ def _alike(cluster: Cluster) -> list[list[int]]:
         amounts = cluster.allocatable[:, place].tobytes()
         racks = tuple(node.labels.get(key) for key in RACKS)
         carried = frozenset(pods[place].items()) if place in pods else frozenset()
-        key = (
-            int(cluster.node_class[place]),
-            amounts,
-            node_pool(node),
-            zone(node),
-            racks,
-            out_of_use(node),
-            node.taints,
-            carried,
-        )
-        found.setdefault(key, []).append(place)
+        about = (node_pool(node), zone(node), racks, out_of_use(node), node.taints, carried)
+        found.setdefault((int(cluster.node_class[place]), amounts, *about), []).append(place)
     return list(found.values())
 
 

@@ -348,7 +348,8 @@ def review(
 def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
     """What each loss would break, for the first page; None of a cluster too large for that beside everything else."""
     try:
-        return survival(snapshot, limits=given.limits, book=given.book) if len(snapshot.nodes) <= _MOST_LOST else None
+        is_small = len(snapshot.nodes) <= _MOST_LOST
+        return survival(snapshot, limits=given.limits, book=given.book, of_pools=False) if is_small else None
     except HeadroomError:
         return None
 
