@@ -104,7 +104,8 @@ def parts_of(
     text = _utf8(inflated(data, where, walk), where)
     whole = _whole(text, where)  # nearly always one document, among which no log can stand
     if whole is None and _SURROGATE.search(text):
-        text = _ESCAPE.sub(_paired, text)
+        # half of a surrogate pair is U+FFFD, as Go's encoding/json and thus kubectl read it
+        text = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape["lone"] else escape[0], text)
         whole = _whole(text, where)
     if whole is not None:
         yield whole if is_named else replace(whole, is_named=False)
@@ -128,7 +129,9 @@ def parts_of(
             _json_parts(view, start, where, problems) if is_json else _yaml_parts(view[start:], where, problems, walk)
         )
         for part in parts:
-            yield part if is_named else _of_many(part)
+            # what can't be read of one file of many need not be objects at all, unless it says so
+            is_told = part.items or part.kind or part.cut != (EVERY_KIND,)
+            yield part if is_named else replace(part, is_named=False, cut=part.cut if is_told else ())
     if is_empty:
         said = _BETWEEN.match(text)
         only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
@@ -140,17 +143,6 @@ _ESCAPE = re.compile(
     rb"\\(?:(?P<pair>u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
 )
-
-
-def _paired(escape: re.Match[bytes]) -> bytes:
-    """A half of a surrogate pair as U+FFFD, as Go's encoding/json and thus kubectl read it; any other escape as it is."""
-    return b"\\ufffd" if escape["lone"] else escape[0]
-
-
-def _of_many(part: Part) -> Part:
-    """A part of one file of many: what can't be read of it need not be objects at all, unless it says so."""
-    is_told = part.items or part.kind or part.cut != (EVERY_KIND,)
-    return replace(part, is_named=False, cut=part.cut if is_told else ())
 
 
 def _whole(text: Content, where: str) -> Part | None:

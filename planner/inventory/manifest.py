@@ -216,7 +216,9 @@ def read_manifest(
     for number, kind, one in _each_once(objects, namespace, findings):
         _check_served(one, number, minors)
         if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
-            findings.append(_hook(kind, one))
+            makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
+            code = "helm-hook" if makes_pods else "helm-hook:without pods"
+            findings.append(finding(code, _key(kind, *_named(one)), events=", ".join(hooks.events(one))))
             continue
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
         if row is not None and (rolled := _through(row, one, snapshot)) is not None:
@@ -248,7 +250,8 @@ def read_manifest(
     findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
     # a runtime that is new makes no pods but those of the models that name it
     unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
-    jobs = _of_jobs(workloads)
+    at_once = [key for key, applied in workloads.items() if not applied.after.traits.rolls_out]
+    jobs = [_of_job(workloads.pop(key)) for key in at_once]
     unknown += [job for job in jobs if isinstance(job, UnknownObject)]
     placed |= {job.workload.key: job for job in jobs if isinstance(job, PlacedWorkload)}
     findings += [told for job in jobs if isinstance(job, PlacedWorkload) for told in _told(job)]
@@ -282,7 +285,10 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
     for number, one in enumerate(objects, start=1):
         kind = _kind(one, number)
         _check_metadata(one, f"{MANIFEST}, {kind} (document {number})")
-        _put_into(one, kind, namespace)
+        metadata, known = one.get("metadata"), wire.READ.get(kind)
+        # kinds of the cluster have none
+        if isinstance(metadata, dict) and not metadata.get("namespace") and (known is None or known.is_namespaced):
+            metadata["namespace"] = namespace
         group = str(one.get("apiVersion") or "").rpartition("/")[0]
         key = (group, kind, *_named(one)) if _named(one)[1] else number
         if key in last:
@@ -298,12 +304,6 @@ def _named(one: Object) -> tuple[str, str]:
     metadata = one.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
     return str(known.get("namespace") or ""), str(known.get("name") or "")
-
-
-def _hook(kind: str, one: Object) -> Finding:
-    makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
-    row = "helm-hook" if makes_pods else "helm-hook:without pods"
-    return finding(row, _key(kind, *_named(one)), events=", ".join(hooks.events(one)))
 
 
 def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding]:
@@ -347,13 +347,6 @@ def _check_served(one: Object, number: int, minors: Iterable[int]) -> None:
         raise ChangeError(what, where=f"{MANIFEST}, document {number}", mend="Give the apiVersion of today")
 
 
-def _put_into(one: Object, kind: str, namespace: str) -> None:
-    """Give an object the namespace it lacks; kinds of the cluster have none."""
-    metadata, known = one.get("metadata"), wire.READ.get(kind)
-    if isinstance(metadata, dict) and not metadata.get("namespace") and (known is None or known.is_namespaced):
-        metadata["namespace"] = namespace
-
-
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
     where = f"{MANIFEST}, {kind} (document {number})"
@@ -364,7 +357,13 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
         spec = one.get("spec")
         says_replicas = not given.traits.has_replicas or (isinstance(spec, dict) and spec.get("replicas") is not None)
         found = AppliedWorkload(before=None, after=given, has_new_template=True, says_replicas=says_replicas)
-        return found, _namesakes(given, snapshot)
+        # its name in another namespace: perhaps that one was meant
+        named = [
+            other.namespace for other in snapshot.workloads if (other.kind, other.name) == (given.kind, given.name)
+        ]
+        code, told = "manifest-new-namesake", ", ".join(sorted(named))
+        here = finding(code, given.key, namespace=given.namespace, others=told, kind=given.kind)
+        return found, [here] if named else []
     after = applied_to(before, one)
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)
@@ -401,14 +400,6 @@ def _leaves_out(before: Workload, after: Workload, given: Object) -> bool:
         return not read_changed(before, document).template.makes_the_same_pods(after.template)
     except ChangeError:
         return True  # by itself it would be refused
-
-
-def _namesakes(new: Workload, snapshot: Snapshot) -> list[Finding]:
-    """A new workload whose name another namespace has: perhaps that one was meant."""
-    others = [one.namespace for one in snapshot.workloads if (one.kind, one.name) == (new.kind, new.name)]
-    told = ", ".join(sorted(others))
-    row = "manifest-new-namesake"
-    return [finding(row, new.key, namespace=new.namespace, others=told, kind=new.kind)] if others else []
 
 
 # ── autoscalers of pods ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -574,7 +565,7 @@ def _known_of(
     if there is None:
         if key not in held_below(snapshot):
             return None
-        return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).singular)
+        return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).name.lower())
     given = read_unplayed(Shared(), one)
     sameness = compared(given, there, row)
     if sameness is not Sameness.DIFFERENT:
@@ -675,11 +666,6 @@ def _there(one: Object, sets: list[PodsAlike], row: Templated | None, sameness: 
         sets=tuple(sets), gang=row.gang if row else Gang.NONE, idle=Idle.THERE, is_assumed=sameness is Sameness.ASSUMED
     )
     return _placed_as(str(one.get("kind")), str(metadata.get("namespace") or DEFAULT_NAMESPACE), metadata, placed, 0)
-
-
-def _of_jobs(workloads: dict[str, AppliedWorkload]) -> list[PlacedWorkload | UnknownObject]:
-    """Those that don't roll out, taken from the others."""
-    return [_of_job(workloads.pop(key)) for key, applied in [*workloads.items()] if not applied.after.traits.rolls_out]
 
 
 def _of_job(applied: AppliedWorkload) -> PlacedWorkload | UnknownObject:

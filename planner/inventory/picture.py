@@ -30,7 +30,7 @@ from planner.inventory.parse import (
     read_unplayed_object,
 )
 from planner.inventory.records.shared import Shared
-from planner.kubernetes.listed import LISTED, Listed
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Snapshot
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -118,7 +118,10 @@ class Picture:
 
     def _read(self, kind: str, item: Item) -> tuple[str, _Seen]:
         if (listed := LISTED.get(kind)) is not None:
-            return self._read_listed(listed, item)
+            version = f"{listed.group}/{listed.versions[0]}".lstrip("/")
+            unplayed = read_unplayed_object(self._shared, item, listed.kind, version)
+            # what can't be read of it says nothing, as in a listing
+            return _key_of(listed.name, item), _Seen(*unplayed) if unplayed is not None else _Seen(None, b"")
         try:
             read = read_object(self._shared, item, kind)
         except DAMAGE as error:
@@ -127,12 +130,6 @@ class Picture:
             problem = finding("object-unreadable:live", name, damage=damage_in_words(error))
             return key, _Seen(None, problem.what.encode(), problem)
         return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
-
-    def _read_listed(self, listed: Listed, item: Item) -> tuple[str, _Seen]:
-        """One whose rollout isn't played; what can't be read of it says nothing, as in a listing."""
-        key = _key_of(listed.name, item)
-        read = read_unplayed_object(self._shared, item, listed.kind, f"{listed.group}/{listed.versions[0]}".lstrip("/"))
-        return key, _Seen(*read) if read is not None else _Seen(None, b"")
 
     # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────
     @collector.resting()

@@ -219,7 +219,9 @@ _API_TYPES: dict[type[msgspec.Struct], str] = {wire.PodSpec: "PodSpec", wire.Con
 def _is_default(key: str, digest: str, beside: Object) -> bool:
     """Whether a sealed value is what the API server would have filled in."""
     if key == "imagePullPolicy":
-        return digest == _digest(_default_pull_policy(str(beside.get("image") or "")))
+        name, at, _ = str(beside.get("image") or "").partition("@")
+        _, colon, tag = name.rpartition("/")[2].partition(":")
+        return digest == _digest("Always" if tag == "latest" or not (colon or at) else "IfNotPresent")
     return digest in _digests_of_defaults(key if key in _DEFAULTS else "")
 
 
@@ -227,12 +229,6 @@ def _is_default(key: str, digest: str, beside: Object) -> bool:
 def _digests_of_defaults(key: str) -> tuple[str, ...]:
     """The digests of what the API server fills in for a field; of most fields that of an empty text."""
     return tuple(_digest(one) for one in (*_DEFAULTS.get(key, ()), ""))
-
-
-def _default_pull_policy(image: str) -> str:
-    name, at, _ = image.partition("@")
-    _, colon, tag = name.rpartition("/")[2].partition(":")
-    return "Always" if tag == "latest" or not (colon or at) else "IfNotPresent"
 
 
 def _unrecorded(spec: wire.PodSpec) -> list[Any]:

@@ -88,7 +88,9 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
 
     Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.
     """
-    hidden = {namespace for namespace in _namespaces(snapshot) if not sees(namespace)}
+    lists = (getattr(snapshot, kind) for kind in (*_KINDS, "workloads", "events", "logs"))
+    found = {namespace.name for namespace in snapshot.namespaces} | {one.namespace for some in lists for one in some}
+    hidden = {namespace for namespace in found if not sees(namespace)}
     if not hidden:
         return snapshot
     names = _Names(snapshot, hidden)
@@ -118,13 +120,6 @@ def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
     partial = FrozenMap({**snapshot.reading.partial, **dict.fromkeys(lost, "not every namespace may be seen")})
     presence = FrozenMap({**snapshot.presence, **dict.fromkeys(lost, Presence.PARTIAL)})
     return {**left, "presence": presence, "reading": replace(snapshot.reading, partial=partial)}
-
-
-def _namespaces(snapshot: Snapshot) -> set[str]:
-    found = {namespace.name for namespace in snapshot.namespaces}
-    return found | {
-        one.namespace for kind in (*_KINDS, "workloads", "events", "logs") for one in getattr(snapshot, kind)
-    }
 
 
 class _Names:

@@ -99,14 +99,9 @@ class Kind(Record):
         return bool(self.project)
 
     @property
-    def singular(self) -> str:
-        """What kubectl calls one of them."""
-        return self.name.lower()
-
-    @property
     def named(self) -> str:
         """What kubectl is told of one of them: where another group may have a kind of that name, with its group."""
-        return f"{self.resource}.{self.group}" if self.is_custom else self.singular
+        return f"{self.resource}.{self.group}" if self.is_custom else self.name.lower()
 
     @property
     def path(self) -> str:

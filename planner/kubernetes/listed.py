@@ -36,11 +36,6 @@ class Listed(Record):
         root = f"/apis/{self.group}" if self.group else "/api"
         return tuple(f"{root}/{version}/{self.resource}" for version in self.versions)
 
-    @property
-    def is_installed(self) -> bool:
-        """Whether a cluster has it only where its project is installed."""
-        return "." in self.group
-
 
 _READ: Final = {(kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)} | {("Pod", "")}
 

@@ -85,11 +85,6 @@ def container_request(spec: PodSpec) -> int:
     return at_once(spec.containers, spec.init_containers, lambda one: one.requests.get(MEMORY, 0))
 
 
-def container_limit(spec: PodSpec) -> int:
-    """Bytes of memory the containers' limits add up to, in the same way; a missing limit counts as 0."""
-    return at_once(spec.containers, spec.init_containers, lambda one: one.limits.get(MEMORY, 0))
-
-
 def ranked_request(spec: PodSpec) -> int:
     """Bytes of memory the eviction ranking compares the working set with.
 
@@ -108,7 +103,7 @@ def pod_limit(spec: PodSpec) -> int | None:
     at_pod = memory_at_pod(spec.pod_limits)
     if not at_pod and not _all_limited(spec):
         return None
-    total = at_pod or container_limit(spec)
+    total = at_pod or at_once(spec.containers, spec.init_containers, lambda one: one.limits.get(MEMORY, 0))
     overhead: int = spec.overhead.get(MEMORY, 0)
     return total + overhead if total else None
 

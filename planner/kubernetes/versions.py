@@ -59,16 +59,13 @@ class Gate(Record):
         return "on" if self.is_on(minor) else "off" if minor >= self.known_since else "-"
 
 
-def _names_keys_of_affinity(spec: PodSpec) -> bool:
-    terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
-    return any(term.match_label_keys or term.mismatch_label_keys for term in terms)
-
-
 _DEVICES: Final = "DynamicResourceAllocation"
 _ASKS: Final[Mapping[str, Callable[[PodSpec], bool]]] = {
     "SidecarContainers": lambda spec: bool(spec.sidecars),
     "PodLevelResources": lambda spec: bool(spec.pod_requests or spec.pod_limits),
-    "MatchLabelKeysInPodAffinity": _names_keys_of_affinity,
+    "MatchLabelKeysInPodAffinity": lambda spec: any(
+        term.match_label_keys or term.mismatch_label_keys for term in (*spec.pod_affinity, *spec.pod_anti_affinity)
+    ),
     "TaintTolerationComparisonOperators": lambda spec: any(one.operator in ("Lt", "Gt") for one in spec.tolerations),
     _DEVICES: lambda spec: bool(spec.resource_claims),
 }

@@ -137,7 +137,9 @@ class SchedulingQueue:
         self._at_first: list[Line] = []  # the snapshot's
         for one, key in zip(lines, self.cluster.remember(_alike_lines), strict=False):
             group = self._resources if Fails.RESOURCES in one.refused_by else Group()
-            line = self._begin_line(one.shape, one.refused_by, group, is_plain=True, indices=one.indices)
+            line = Line(
+                self.words_to, one.shape, one.refused_by, group, True, self._waiting, self._in_motion, one.indices
+            )
             self._at_first.append(line)
             if group is self._resources:
                 self._has_resources = True
@@ -146,11 +148,6 @@ class SchedulingQueue:
         self._feasible = Feasible(
             state, scheduler, self._waiting, self._at_first, may_try, self._resources, self._became_feasible
         )
-
-    def _begin_line(
-        self, shape: Shape, refused_by: frozenset[int], group: Group, *, is_plain: bool, indices: tuple[int, ...] = ()
-    ) -> Line:
-        return Line(self.words_to, shape, refused_by, group, is_plain, self._waiting, self._in_motion, indices)
 
     def _became_feasible(self, line: Line) -> None:
         if self._heap_of == (self._call, self._last_removal):
@@ -421,7 +418,7 @@ class SchedulingQueue:
             shape = alike(self.cluster, pod.shape).shape if is_plain else pod.shape
             can_ever_fit = len(shape.candidates) > 0  # else no pod that goes could help
             group = self._resources if is_plain and can_ever_fit else Group()
-            line = self._begin_line(shape, pod.refused_by, group, is_plain=is_plain)
+            line = Line(self.words_to, shape, pod.refused_by, group, is_plain, self._waiting, self._in_motion)
             line.seen = line.scanned = max(pod.seen_events, 0)  # what happened before it was refused wakes it no more
             self._lines[key] = line
             (self._feasible.started if is_plain else self._unschedulable).append(line)

@@ -52,7 +52,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.kueue.clusters import lacking, name_of, played, played_with, why
+from planner.scheduling.kueue.clusters import lacking, name_of, played, why
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
 
@@ -98,7 +98,7 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
     for (space, name), places in groups.items():
         asked |= _together(snapshot, space, name, {each: asked[each] for each in places}, revisions)
     workloads = {each.key: each for one in asked.values() for each in one.workloads}
-    found = played_with(snapshot, list(workloads.values()))
+    found = played(replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *workloads.values())))
     return tuple(
         _as_let_in(snapshot, revision, asked[place], found) if place in asked else revision
         for place, revision in enumerate(revisions)

@@ -110,11 +110,6 @@ class _Case:
         waiting = [pod for pod in self.run.pods[self.workload.key] if not pod.is_bound]
         return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
 
-    @property
-    def can_be_waited_for(self) -> bool:
-        placed = self.revisions[self.place].placed
-        return placed is None or bool(placed.resource and placed.waits)
-
     def lowest_ready(self, run: Run) -> int:
         return min(m.ready for m in run.moments[self.workload.key][1:])
 
@@ -240,10 +235,6 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
         pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))
         ways = [rolling_way(pair) for pair in pairs if pair != today and pair[1] <= workload.replicas]
         yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
-
-
-def _recreate(case: _Case) -> Iterator[Remedy]:
-    yield from _first_of(case, RemedyKind.RECREATE, recreate_way(case.workload))
 
 
 def _first_of(case: _Case, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
@@ -469,7 +460,9 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                 shape_of_other = compile_shape(
                     run.simulation.cluster, other.namespace, other.template.labels, other.template.spec
                 )
-                is_lent = case.can_be_waited_for and has_room(run, shape_of_other, count)
+                placed = case.revisions[case.place].placed
+                can_wait = placed is None or bool(placed.resource and placed.waits)
+                is_lent = can_wait and has_room(run, shape_of_other, count)
                 until = "while rolling out" if is_lent else "until there is other room"
                 yield case.remedy(
                     RemedyKind.FREE_CAPACITY,
@@ -564,7 +557,7 @@ _SHORT = (*_HELD, Reason.INSUFFICIENT_RESOURCE)
 _SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Reason, ...] | None], ...] = (
     (RemedyKind.WAIT, _wait, None),
     (RemedyKind.SWITCH_STRATEGY, _other_strategy, None),
-    (RemedyKind.RECREATE, _recreate, None),
+    (RemedyKind.RECREATE, lambda case: _first_of(case, RemedyKind.RECREATE, recreate_way(case.workload)), None),
     (RemedyKind.SCALE_DOWN_FIRST, _smaller_first, _HELD),
     (RemedyKind.ADD_NODE, _another_node, (*_SHORT, Reason.TOO_MANY_PODS)),
     (RemedyKind.SMALLER_REQUEST, _smaller_request, _SHORT),

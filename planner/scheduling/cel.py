@@ -145,13 +145,6 @@ def _in_cel(value: Any) -> Any:
     return value if isinstance(value, _Quantity) else celpy.json_to_cel(value)
 
 
-def _quantities(capacity: FrozenMap[int]) -> Iterable[tuple[str, _Quantity]]:
-    """Amounts of cpu are kept in thousandths."""
-    for name, amount in capacity.items():
-        plain = name.rpartition("/")[2]
-        yield name, _Quantity(Decimal(amount) / (1000 if plain == "cpu" else 1))
-
-
 def satisfies(expression: str, driver: str, device: Device) -> bool:
     """Whether a device satisfies a CEL expression.
 
@@ -176,6 +169,10 @@ def _outcome(
         program = _program(expression)
     except celpy.CELParseError:
         return NotEvaluated()
+    amounts = (  # of cpu in thousandths
+        (name, _Quantity(Decimal(amount) / (1000 if name.rpartition("/")[2] == "cpu" else 1)))
+        for name, amount in capacity.items()
+    )
     try:
         subject: Mapping[str, Any] = {
             "device": celtypes.MapType(
@@ -183,7 +180,7 @@ def _outcome(
                     celtypes.StringType("driver"): celtypes.StringType(driver),
                     celtypes.StringType("allowMultipleAllocations"): celtypes.BoolType(False),
                     celtypes.StringType("attributes"): _by_domain(driver, attributes.items()),
-                    celtypes.StringType("capacity"): _by_domain(driver, _quantities(capacity)),
+                    celtypes.StringType("capacity"): _by_domain(driver, amounts),
                 }
             )
         }

@@ -159,7 +159,12 @@ def _access(section: Mapping[str, Any], where: str) -> Access:
     claim = section.get("groups_claim", "groups")
     if not isinstance(claim, str) or not claim:
         raise InputError("groups_claim of [access] isn't a name", where=where, mend='Write groups_claim = "groups"')
-    return Access(groups=groups, domains=tuple(map(_domain, domains)), claim=claim, namespaces=seen)
+    return Access(
+        groups=groups,
+        domains=tuple(one.strip().lower().removeprefix("@") for one in domains),
+        claim=claim,
+        namespaces=seen,
+    )
 
 
 def _texts(section: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
@@ -167,10 +172,6 @@ def _texts(section: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(one, str) and one for one in found):
         raise InputError(f"{key} isn't a list of texts", where=where, mend=f'Write {key} = ["…"]')
     return tuple(found)
-
-
-def _domain(text: str) -> str:
-    return text.strip().lower().removeprefix("@")
 
 
 # ── a person ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -69,12 +69,6 @@ _paces: Final[dict[str, Pace]] = {}
 _one_at_a_time: Final = threading.Lock()
 
 
-def pace_of(host: str) -> Pace:
-    """The one pace of all that this process asks of the API server at `host`: reader, single readings, logs."""
-    with _one_at_a_time:
-        return _paces.setdefault(host.rstrip("/").lower(), Pace(MOST_PER_MINUTE))
-
-
 def requests_last_minute() -> int:
     """What this process asked of API servers in the last 60 s."""
     return sum(pace.last_minute for pace in tuple(_paces.values()))
@@ -109,7 +103,8 @@ class Connection:
         self.skew_seconds: float | None = None
         self.is_checked = bool(configuration.verify_ssl)
         self.host = configuration.host
-        self.pace = pace_of(self.host)
+        with _one_at_a_time:  # one pace for all that this process asks of an API server: reader, single readings, logs
+            self.pace = _paces.setdefault(self.host.rstrip("/").lower(), Pace(MOST_PER_MINUTE))
         self._log_in = log_in
         self._lock = threading.Lock()
         self._renewed_at = -RENEW_SECONDS
@@ -151,7 +146,8 @@ class Connection:
         )
         answer = used.call_api(*serialized, _request_timeout=(CONNECT_SECONDS, read_seconds))
         response: urllib3.BaseHTTPResponse = answer.response
-        self._note_clock(response.headers.get("Date", ""))
+        with suppress(ValueError, TypeError):
+            self.skew_seconds = parsedate_to_datetime(response.headers.get("Date", "")).timestamp() - time.time()
         self._note_certificate(response)
         return response
 
@@ -171,12 +167,6 @@ class Connection:
         """What the server's clock is ahead of this machine's, in seconds, where that is more than a request takes."""
         skew = self.skew_seconds
         return None if skew is None or abs(skew) < CLOCK_SECONDS else skew
-
-    def _note_clock(self, date: str) -> None:
-        try:
-            self.skew_seconds = parsedate_to_datetime(date).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return
 
     def _note_certificate(self, response: urllib3.BaseHTTPResponse) -> None:
         with suppress(

@@ -52,7 +52,7 @@ PATHS: Final[dict[str, tuple[str, ...]]] = {
 OPTIONAL: Final = frozenset({"Event", "PodMetrics", *LISTED})
 """A server that fails on these has still told where the pods are; what projects brought may be broken by their own webhooks."""
 RARE: Final = {name: kind.group for name, kind in wire.READ.items() if kind.is_rare and kind.group} | {
-    name: listed.group for name, listed in LISTED.items() if listed.is_installed
+    name: listed.group for name, listed in LISTED.items() if "." in listed.group
 }
 """kind → API group, of those that aren't asked for where the server doesn't have it."""
 UNWATCHED: Final = frozenset({"PodMetrics"})  # metrics-server serves lists only

@@ -82,7 +82,9 @@ def _seen(series: Series, node: Node, cluster: str, going_at: float, step: int) 
 def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str], Labels]:
     """(cluster, node) → those of its labels that say what it is, with their own keys."""
     step = max(60, int((end - start) // _LOOKS_AT_LABELS))
-    known = _written_keys()
+    tables = accelerators.tables()
+    telling = (*tables.bought, *tables.pool, *tables.machine_type, ZONE)
+    known = {_written(key): key for key in telling}  # as kube-state-metrics writes it → the label's key
     found: dict[tuple[str, str], Labels] = {}
     asked = f"last_over_time({LABELS}[{step}s])"
     series = server.query_range(asked, start=min(start + step, end), end=end, step_seconds=step)
@@ -95,12 +97,6 @@ def _labels(server: Prometheus, start: float, end: float) -> dict[tuple[str, str
         mend = f"Start kube-state-metrics with --metric-labels-allowlist=nodes=[{keys}], or the labels of your cloud"
         raise _unknown(server, f"{LABELS} that tell which nodes are spot nodes", mend)
     return found
-
-
-def _written_keys() -> dict[str, str]:
-    """As kube-state-metrics writes it → the label's key."""
-    tables = accelerators.tables()
-    return {_written(key): key for key in (*tables.bought, *tables.pool, *tables.machine_type, ZONE)}
 
 
 def _written(key: str) -> str:

@@ -284,8 +284,10 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
                 container.start = written_start(*read_start(container.start))
             container.command = container.args = None
             container.image = without_login(container.image or "") or None
-            if container.lifecycle is not None:
-                _cut_hooks(container.lifecycle)
+            life = container.lifecycle
+            for hook in (life.post_start, life.pre_stop) if life is not None else ():
+                if hook is not None and hook.exec is not None and hook.exec.command is not None:
+                    hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
     for volume in spec.volumes or ():
         if (place := volume.host_path) is not None and place.path is not None:  # the path itself is nobody's business
             known = place.directory if is_sealed(place.path) else system_directory(place.path)
@@ -297,13 +299,6 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
 def without_token(volumes: list[wire.Volume] | None) -> list[wire.Volume] | None:
     """`volumes` without the one that admission adds."""
     return [volume for volume in volumes or () if not volume.name.startswith(MOUNTED_BY_ADMISSION)] or None
-
-
-def _cut_hooks(lifecycle: wire.Lifecycle) -> None:
-    """Hooks without their commands' text; of one that only sleeps its seconds stay."""
-    for hook in (lifecycle.post_start, lifecycle.pre_stop):
-        if hook is not None and hook.exec is not None and hook.exec.command is not None:
-            hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
 
 
 def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:

@@ -8,7 +8,6 @@ lws 0.8 `pkg/webhooks/leaderworkerset_webhook.go` ``Default``.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any, Final
 
 from planner.ground.errors import InputError
@@ -259,11 +258,3 @@ def groups_document(groups: Groups, leader: str | bytes, worker: str | bytes) ->
     if groups.has_claims:
         found["volumeClaimTemplates"] = [{}]
     return found
-
-
-def templates_in(document: Mapping[str, Any]) -> dict[str, Any]:
-    """A LeaderWorkerSet's two templates as they are written; the leader's is the workers' where it has none of its own."""
-    found = document.get("leaderWorkerTemplate")
-    both = found if isinstance(found, Mapping) else {}
-    worker = both.get("workerTemplate") or {}
-    return {"leader": both.get("leaderTemplate") or worker, "worker": worker}

@@ -151,10 +151,12 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
 def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
     """A LeaderWorkerSet's groups, its workers' template, and its leaders' as it is written."""
     spec = workload.spec or wire.WorkloadSpec()
-    both = progressive.templates_in(raw if isinstance(raw, dict) else {})
+    found = raw.get("leaderWorkerTemplate") if isinstance(raw, dict) else None
+    both = found if isinstance(found, dict) else {}
+    workers = both.get("workerTemplate") or {}
     template = spec.leader_worker_template or wire.LeaderWorkerTemplate()
-    worker = read_template(shared, template.worker_template, both["worker"], has_manifest=True)
-    return progressive.read_groups(spec), worker, both["leader"]
+    worker = read_template(shared, template.worker_template, workers, has_manifest=True)
+    return progressive.read_groups(spec), worker, both.get("leaderTemplate") or workers
 
 
 def _leader(spec: wire.WorkloadSpec) -> wire.PodTemplate | None:

@@ -200,7 +200,7 @@ class DeploymentController(OverSets):
         else:
             before = one.maximum or self.replicas
             exact = one.replicas * (self.replicas + self.surge) / before
-            fraction = _round_half_away(exact) - one.replicas
+            fraction = int(exact - 0.5 if exact < 0 else exact + 0.5) - one.replicas  # Go's RoundToInt32
         allowed = to_add - added
         return min(fraction, allowed) if to_add > 0 else max(fraction, allowed)
 
@@ -289,8 +289,3 @@ def _number(text: str | None) -> int | None:
         return int(text) if text is not None else None
     except ValueError:
         return None
-
-
-def _round_half_away(value: float) -> int:
-    """Go's integer.RoundToInt32."""
-    return int(value - 0.5) if value < 0 else int(value + 0.5)

@@ -336,7 +336,8 @@ class LeaderWorkerSetController(RolloutController):
             if LWS_EXCLUSIVE in self.workload.annotations and not leader.is_bound:
                 continue
             revision = leader.shape.labels.get(LWS_REVISION, "")
-            template = self._worker_template(revision)
+            template = (self.workload if revision == self.revision else self.before).worker_template
+            assert template is not None  # of a group made anew below the partition it is the old revision's
             if known is not None:
                 known.begin(leader, revision, template)
             else:
@@ -347,12 +348,6 @@ class LeaderWorkerSetController(RolloutController):
             simulation.clock.wake(known.key)
             busy = True
         return busy
-
-    def _worker_template(self, revision: str) -> Template:
-        """A group that is made anew below the partition has its old revision's workers."""
-        found = (self.workload if revision == self.revision else self.before).worker_template
-        assert found is not None
-        return found
 
     # ── pods ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def leader_of(self, template: Template, ordinal: int, name: str, *, is_new: bool) -> tuple[Labels, PodSpec]:

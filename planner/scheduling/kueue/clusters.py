@@ -3,7 +3,7 @@ with a workload that waits, of everybody who says it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from planner.ground.records import replace
@@ -37,11 +37,6 @@ def rules_of(snapshot: Snapshot) -> Rules:
 def played(snapshot: Snapshot) -> dict[str, Verdict]:
     """Of every workload that waits, once a snapshot."""
     return play(snapshot, rules_of(snapshot))
-
-
-def played_with(snapshot: Snapshot, more: Sequence[QueuedWorkload]) -> dict[str, Verdict]:
-    """The same, with workloads that aren't there yet."""
-    return played(replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *more)))
 
 
 def with_nominal(queue: ClusterQueue, flavor: str, resource: str, nominal: int) -> ClusterQueue:
