@@ -40,7 +40,6 @@ def changed(before: Snapshot, after: Snapshot, *, unseen: Collection[str] = ()) 
 
 
 def _pool(node: Node) -> str:
-    """What its pool is called."""
     pool = node_pool(node)
     return f"pool {pool}" if pool else "without a pool"
 

@@ -790,7 +790,6 @@ def _with_objects(
 
 
 def _read(objects: Iterable[Object]) -> Mapping[str, Sequence[Any]]:
-    """The records of objects, by kind."""
     reader = Reader()
     for one in objects:
         try:

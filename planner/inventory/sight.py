@@ -334,7 +334,6 @@ def _words_of_nodes(nodes: Iterable[Node]) -> Iterator[str]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in records."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, FrozenMap):

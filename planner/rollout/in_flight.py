@@ -267,7 +267,6 @@ def _does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
 
 
 def _spaces_with_ends(cluster: Cluster) -> frozenset[str]:
-    """Namespaces with pods that terminate."""
     return frozenset(pod.namespace for pod in cluster.snapshot.pods if pod.deleted_at is not None)
 
 

@@ -166,7 +166,6 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
 
 
 def _revisions_of(cluster: Cluster, pods: Iterable[int], label: str) -> int:
-    """Of how many revisions these pods are."""
     return len({cluster.snapshot.pods[i].labels.get(label) for i in pods})
 
 

@@ -313,7 +313,6 @@ def _shape_of(cluster: Cluster, namespace: str, labels: Same[Labels], spec: Same
 
 
 def _budgets(cluster: Cluster) -> dict[str, list[PodDisruptionBudget]]:
-    """Namespace → its disruption budgets."""
     found: dict[str, list[PodDisruptionBudget]] = {}
     for budget in cluster.snapshot.pod_disruption_budgets:
         found.setdefault(budget.namespace, []).append(budget)

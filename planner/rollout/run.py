@@ -352,7 +352,7 @@ class Run:
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
         self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
-        self.work = simulation.units_spent
+        self.work = simulation.units_before - simulation.work.left
         self.owners = {key: controllers[key].owners() for key in self.moments}
         scaled = {key: controller.replicas for key, controller in controllers.items() if is_scaled(controller)}
         self.replicas = {r.after.key: scaled.get(r.after.key, r.after.replicas) for r in self.revisions}

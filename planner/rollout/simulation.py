@@ -108,7 +108,7 @@ class Simulation:
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
         self.work = current()
-        self._units_before = self.work.left
+        self.units_before = self.work.left
         self.state = State(cluster)
         self.random = Random(seed + self.snapshot.derived.once(_made_before, self.snapshot))
         self._luck = Random(seed) if draws_order else None
@@ -473,11 +473,6 @@ class Simulation:
         waited = self.clock.ms - begun
         self.settle(AFTER_RETRY_MS)
         return waited
-
-    @property
-    def units_spent(self) -> int:
-        """Of work (`planner.ground.budget`), on this run."""
-        return self._units_before - self.work.left
 
     @property
     def is_moving(self) -> bool:

@@ -112,7 +112,9 @@ class Stopwatch:
         starting = {pod.owner: pod for pod in simulation.pods.starting}  # those of one owner take as long
         ending = {(pod.owner, pod.shape): pod for pod in simulation.pods.terminating}
         waits = [self._start_seconds(pod) for pod in starting.values()]
-        waits += [self._end_seconds(pod) for pod in ending.values()]
+        for pod in ending.values():
+            times, grace = self._times_of(pod), float(pod.shape.spec.termination_grace_period_seconds)
+            waits.append(grace if times is None else times.termination_seconds)
         for pod in simulation.pods.maturing:
             owner = simulation.controllers.get(pod.owner)
             waits.append(float(owner.min_ready_seconds) if owner is not None else 0.0)
@@ -125,10 +127,6 @@ class Stopwatch:
             return given.startup_seconds
         owner = self._workload_of(pod) or workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
         return self._cluster.remember(_learnt_start, owner)
-
-    def _end_seconds(self, pod: LivePod) -> float:
-        given = self._times_of(pod)
-        return float(pod.shape.spec.termination_grace_period_seconds) if given is None else given.termination_seconds
 
 
 def _learnt_start(cluster: Cluster, key: str) -> float:

@@ -805,7 +805,6 @@ def _held(found: Any) -> pa.Table | None:
 
 
 def _rows(table: pa.Table | None) -> list[dict[str, Any]]:
-    """An answer as rows."""
     if table is None:
         return []
     maps = [field.name for field in table.schema if pa.types.is_map(field.type)]
