@@ -10,9 +10,9 @@ from typing import Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 
 MOST_CHANGES = 12  # in one list
 _MOST_NODES = 1_000  # added by one change
@@ -47,7 +47,7 @@ class _Form(Record):
     parts: int | None = None
 
 
-_KINDS: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[ChangeKind, _Form])
+_KINDS: Final = msgspec.json.decode(table_beside(__name__, "changes.json"), type=dict[ChangeKind, _Form])
 FORMS: Final = {kind: (one.form, one.what) for kind, one in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
 _MOST_REPLICAS = 100_000

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import pkgutil
 from typing import Final
 
 import msgspec
 
-_LISTS: Final = msgspec.json.decode(
-    pkgutil.get_data(__package__, "vocabulary.json") or b""
-)  # names that only stand beside others like them
+from planner.ground.beside import table_beside
+
+# Names that only stand beside others like them.
+_LISTS: Final = msgspec.json.decode(table_beside(__name__, "vocabulary.json"))
 
 # Resources
 CPU: Final = "cpu"

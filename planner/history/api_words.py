@@ -12,9 +12,9 @@ import re
 from typing import Final
 
 from planner.ground import vocabulary
+from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.kubernetes.accelerators import tables
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.kinds import NODE, POD, REPLICATION_CONTROLLER
 from planner.kubernetes.pod_templates import TEMPLATED
@@ -27,7 +27,7 @@ WORD: Final = re.compile(rf"{_ADDRESS}|[^\W_]+(?:'[a-z]+)?")
 _NUMBER: Final = re.compile(r"v?\d{1,7}(?:%|m|k|s|h|g|gb|[KMGTPE]i?)?")
 _NOT_MATCHABLE: Final = frozenset({"0.0.0.0", "127.0.0.1"})
 
-_WORDS: Final = {sort: " ".join(lines) for sort, lines in json.loads(table_beside(__name__, "json")).items()}
+_WORDS: Final = {sort: " ".join(lines) for sort, lines in json.loads(table_beside(__name__, "api_words.json")).items()}
 """Of enumerations, in names, of programs, in sentences."""
 
 

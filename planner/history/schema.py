@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 
 FORMAT: Final = "headroom.store/v1"
 
@@ -54,7 +54,7 @@ class _Schema(Record):
     tables: tuple[Table, ...]
 
 
-_SCHEMA: Final = msgspec.json.decode(table_beside(__name__, "json"), type=_Schema)
+_SCHEMA: Final = msgspec.json.decode(table_beside(__name__, "schema.json"), type=_Schema)
 EVERY: Final = _SCHEMA.every
 PARTITIONED_BY: Final = _SCHEMA.partitioned_by
 TABLES: Final = _SCHEMA.tables

@@ -14,13 +14,13 @@ from typing import Final, TypeVar
 import msgspec
 
 from planner.ground import words
+from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
 from planner.ground.words import duration, listing, plural, short_name
 from planner.inventory.findings import finding
 from planner.kubernetes import budgets, commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
@@ -60,7 +60,9 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
-_NEEDED: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, dict[str, tuple[Severity, str]]])
+_NEEDED: Final = msgspec.json.decode(
+    table_beside(__name__, "checks.json"), type=dict[str, dict[str, tuple[Severity, str]]]
+)
 """In which clusters → the kinds that answers need there → how much, and what they lack without."""
 
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from planner.kubernetes.beside import table_beside
+from planner.ground.beside import table_beside
 
 
 class Standing(StrEnum):
@@ -37,7 +37,7 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         for name in names
     }
     for type_, standings in msgspec.json.decode(
-        table_beside(__name__, "json"), type=dict[str, dict[Standing, dict[str, list[str]]]]
+        table_beside(__name__, "fields.json"), type=dict[str, dict[Standing, dict[str, list[str]]]]
     ).items()
 }
 """Type → field → what becomes of it; in ``fields.json`` by type, standing and reason."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground import words
+from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
@@ -39,7 +40,6 @@ from planner.inventory.through import through
 from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet
 from planner.kubernetes.jobs import wanted_pods
@@ -754,7 +754,7 @@ def _most(more: Untold) -> int:
     return sum(asked.total for asked in more.asked)
 
 
-_WHY: Final = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, tuple[str, str]])
+_WHY: Final = msgspec.json.decode(table_beside(__name__, "manifest.json"), type=dict[str, tuple[str, str]])
 
 
 def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:

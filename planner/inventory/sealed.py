@@ -18,9 +18,9 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.inventory.fields import FIELDS
-from planner.kubernetes.beside import table_beside
 
 Object = dict[str, Any]
 _key = bytes(32)
@@ -32,7 +32,7 @@ _APART = {"command": "headroom.dev/command", "args": "headroom.dev/args"}
 _READ_AND_DROPPED: dict[type[msgspec.Struct], tuple[str, ...]] = {wire.HostPath: ("path",)}
 """Fields that are decoded to see something of them, and then dropped; only digests are kept."""
 # Source: kubernetes pkg/apis/core/v1/defaults.go; what the API server fills in, or drops when it is empty
-_DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "json"))
+_DEFAULTS: dict[str, list[Any]] = msgspec.json.decode(table_beside(__name__, "sealed.json"))
 
 
 def use_key(key: bytes) -> None:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.kubernetes import queues
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.listed import LISTED
 
@@ -105,4 +105,4 @@ def _has(one: Fields, place: str) -> bool:
     return last in one and _SORTS[sort](one[last])
 
 
-_SHAPES: Final = msgspec.json.decode(table_beside(__name__, "json"), type=tuple[_Shape, ...])
+_SHAPES: Final = msgspec.json.decode(table_beside(__name__, "shapes.json"), type=tuple[_Shape, ...])

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from planner.kubernetes.beside import table_beside
+from planner.ground.beside import table_beside
 from planner.kubernetes.records import CommandForm
 
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh", "ksh"})
@@ -20,7 +20,7 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,62}\Z")
 _WRITTEN = re.compile(rf"(?:{'|'.join(CommandForm)})(?: [A-Za-z0-9_][A-Za-z0-9._+-]{{0,62}})?\Z")
 _SEPARATORS = re.compile(r"&&|\|\||[;\n]|(?<![>&<])&(?![>&\d])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_NAMES: dict[str, dict[str, Any]] = msgspec.json.decode(table_beside(__name__, "json"))
+_NAMES: dict[str, dict[str, Any]] = msgspec.json.decode(table_beside(__name__, "start.json"))
 _STEPS_ASIDE = _NAMES[
     "steps aside"
 ]  # they replace themselves with the program after so many words of their own (options apart)

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import field
 
+from planner.ground.beside import table_beside
 from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import queues
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, NODE, PARTS, POD, REPLICA_SET, WORKLOADS
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
@@ -1071,7 +1071,7 @@ def _readable(rows: Iterable[_Row]) -> dict[str, Readable]:
 DEVICES = "resource.k8s.io"
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
-_ROWS = msgspec.json.decode(table_beside(__name__, "json"), type=dict[str, list[_Row]])
+_ROWS = msgspec.json.decode(table_beside(__name__, "wire.json"), type=dict[str, list[_Row]])
 READ: dict[str, Readable] = {
     NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),

@@ -17,9 +17,9 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.clouds import BOUGHT, SPOT, labels_of
 from planner.kubernetes.records import Amounts, FrozenMap
 
@@ -55,7 +55,7 @@ class Accelerator(Record, forbid_unknown_fields=True):
 def _rows() -> tuple[Accelerator, ...]:
     """Those of ``accelerators.txt``: resource, vendor, unit, noun, and what it is the same as."""
     rows = []
-    for line in table_beside(__name__, "txt").decode().splitlines():
+    for line in table_beside(__name__, "accelerators.txt").decode().splitlines():
         resource, vendor, unit, noun, *same_as = line.split()
         rows.append(Accelerator(resource=resource, vendor=vendor, unit=Unit(unit), noun=noun, same_as="".join(same_as)))
     return tuple(rows)
@@ -125,7 +125,7 @@ def is_gpu_resource(resource: str) -> bool:
     return unit(resource) in COUNTED
 
 
-_LISTS: Final = msgspec.json.decode(table_beside(__name__, "json"))
+_LISTS: Final = msgspec.json.decode(table_beside(__name__, "accelerators.json"))
 
 
 @lru_cache(4_096)

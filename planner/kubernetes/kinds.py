@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
@@ -143,7 +143,9 @@ class Kind(Record):
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-_ROWS: Final = {one.name: one for one in msgspec.json.decode(table_beside(__name__, "json"), type=tuple[Kind, ...])}
+_ROWS: Final = {
+    one.name: one for one in msgspec.json.decode(table_beside(__name__, "kinds.json"), type=tuple[Kind, ...])
+}
 POD: Final = _ROWS["Pod"]
 NODE: Final = _ROWS["Node"]
 REPLICA_SET: Final = _ROWS["ReplicaSet"]

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError
-from planner.kubernetes.beside import table_beside
 
-MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "json"))
+MERGE_KEYS: dict[str, str] = msgspec.json.decode(table_beside(__name__, "patches.json"))
 """List field → the key its objects are merged by. Lists that aren't here (tolerations, args, …) are replaced."""
 
 _MERGED_TEXTS = frozenset({"finalizers"})

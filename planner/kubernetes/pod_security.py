@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.records import Container, Labels, PodSpec, SecurityContext
 
 PRIVILEGED = "privileged"
 _LATEST = 36
 _LABEL = "pod-security.kubernetes.io/enforce"
 _VERSION = re.compile(r"v1\.(\d{1,3})\Z", re.ASCII)
-_TABLE = msgspec.json.decode(table_beside(__name__, "json"))
+_TABLE = msgspec.json.decode(table_beside(__name__, "pod_security.json"))
 _DEFAULT_CAPABILITIES = frozenset[str](_TABLE["capabilities"])
 _RESTRICTED_VOLUMES = frozenset[str](_TABLE["volumes"])
 _SYSCTLS: dict[str, int] = _TABLE["sysctls"]

@@ -17,10 +17,10 @@ from typing import Any, Final
 import msgspec
 
 from planner.ground import words
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes import composed
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED
 from planner.kubernetes.records import PodsAlike, Template
@@ -195,7 +195,7 @@ class Placed(Record):
 
 _MANAGED: Final = ("spec.managedBy", "spec.runPolicy.managedBy")
 
-_TABLE: Final = msgspec.json.decode(table_beside(__name__, "json"))
+_TABLE: Final = msgspec.json.decode(table_beside(__name__, "pod_templates.json"))
 _WORDS: Final[Mapping[str, str]] = _TABLE["words"]
 _MANAGERS: Final = _WORDS["*managers"].split()
 """What ``managedBy`` says where the kind's own controller makes the pods: of any other value another cluster's does."""

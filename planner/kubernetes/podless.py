@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from planner.kubernetes.beside import table_beside
+from planner.ground.beside import table_beside
 from planner.kubernetes.pod_templates import hidden_templates
 
 
 def _rows() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for line in table_beside(__name__, "txt").decode().splitlines():
+    for line in table_beside(__name__, "podless.txt").decode().splitlines():
         group, *kinds = line.split()
         name = "" if group == "-" else group
         found[name] = found.get(name, frozenset()) | frozenset(kinds)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 
 
 class Way(StrEnum):
@@ -89,7 +89,7 @@ def _rule(row: Mapping[str, Any]) -> Updates:
     return msgspec.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
 
 
-RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "json")).items()}
+RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "updates.json")).items()}
 """By name, of ``updates.json``; a row of `planner.kubernetes.pod_templates` names one."""
 
 

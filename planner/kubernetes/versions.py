@@ -15,8 +15,8 @@ from typing import Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import minor_version
 from planner.kubernetes.records import Finding, PodSpec, Severity, Snapshot
@@ -72,7 +72,7 @@ _ASKS: Final[Mapping[str, Callable[[PodSpec], bool]]] = {
 """Whether a pod asks for what a gate guards; of the others a pod's spec doesn't tell. A group's is left out: its rules aren't
 modelled, on or off."""
 
-GATES: Final = msgspec.json.decode(table_beside(__name__, "json"), type=tuple[Gate, ...])
+GATES: Final = msgspec.json.decode(table_beside(__name__, "versions.json"), type=tuple[Gate, ...])
 """Every gate that a rule hangs on."""
 MAX_UNAVAILABLE: Final = next(one for one in GATES if one.name == "MaxUnavailableStatefulSet")
 

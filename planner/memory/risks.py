@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sized
-from pkgutil import get_data
 from typing import Final
 
+from planner.ground.beside import table_beside
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import count, measured_bytes, written
 from planner.kubernetes.kinds import NODE
@@ -52,7 +52,7 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
 
-_TOLD: Final[dict[str, dict[str, str]]] = json.loads(get_data(__name__, "risks.json") or b"")  # of the package
+_TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))  # of the package
 """Code → its severity, `what` and `mend` with the names of what is put in."""
 
 

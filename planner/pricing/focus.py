@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from json import dumps, loads
-from pkgutil import get_data
 from typing import Any, Final
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.ground.tables import Row
 from planner.ground.vocabulary import HOURS_PER_MONTH
@@ -29,9 +29,7 @@ from planner.pricing.commitments import UnusedCommitment
 
 VERSION: Final = "1.2"
 
-_NAMES: Final[dict[str, list[str]]] = loads(
-    get_data(__name__, "focus.json") or b""
-)  # of the package, read as its code is
+_NAMES: Final[dict[str, list[str]]] = loads(table_beside(__name__, "focus.json"))
 COLUMNS, OWN, OF_COMMITMENTS, UNKNOWN = (tuple(names) for names in _NAMES.values())
 """The specification's, Headroom's own; of both those that are filled where the account's commitments are given, and then in the rows
 they are about; and those that nothing in a cluster or a price book tells."""

@@ -13,9 +13,9 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from pkgutil import get_data
 from typing import Final
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, unit_price
@@ -38,7 +38,7 @@ OF_POOL: Final = "pool:"
 
 ANYWHERE: Final = "any"  # the region of such a row
 
-_TOLD: Final = json.loads(get_data(__name__, "machines.json") or b"")  # of the package, read as its code is
+_TOLD: Final = json.loads(table_beside(__name__, "machines.json"))
 GIB_PER_VCPU: Final[dict[str, dict[str, float]]] = _TOLD["gib_per_vcpu"]
 """Family → of its predefined types; the unit prices were fitted on all types of a family, so they hold for each of them. C2, C2D, C4A,
 T2D and T2A aren't in the snapshot: a refresh brings their unit prices."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 import re
 from enum import StrEnum
-from pkgutil import get_data
 from typing import Final
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.pricing.model import LOCAL_SSD, Component, Provisioning, UnitKey, UnitPrice
 
@@ -75,7 +75,7 @@ _SPOT_ATTACHED: Final = re.compile(r" attached to (?:Spot )?Preemptible VMs\b")
 _COMMITMENT: Final = re.compile(r"Commitment v1: (.+?) in .+ for ([13]) Years?\Z")
 _PLACE: Final = re.compile(r" (?:running )?in .+\Z")
 
-_NAMES: Final[dict[str, dict[str, str]]] = json.loads(get_data(__name__, "skus.json") or b"")
+_NAMES: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "skus.json"))
 """``gpus``: the GPU as its SKU spells it → the book's word. Exact: "Nvidia Tesla A100" is not "Nvidia Tesla A100 80GB" (trap 3).
 ``families``: what stands before "Instance" where it isn't the series' own name → the family."""
 # "N2 Instance Core", "N2D AMD Instance Ram", "A3Plus Instance Core", "N2 Custom Extended Instance Ram", "A2 Core" …

@@ -44,7 +44,7 @@ from planner.rollout.wording import words
 
 
 class PlanSettings(Aims):
-    """The aims, and of whom is told."""
+    """What the plan may cost, and what every rollout has to keep."""
 
     filter: Filter = settings_within(Filter)
     pools: PoolSettings = settings_within(PoolSettings)

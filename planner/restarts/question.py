@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pkgutil import get_data
 from typing import Any, Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.ground.words import count
 from planner.kubernetes.records import EMPTY, Event
@@ -30,7 +30,7 @@ class _Outcome(Record):
     wants_memory: bool = False
 
 
-_TABLE: Final = get_data(__name__, "causes.json") or b""  # of the package, read as its code is
+_TABLE: Final = table_beside(__name__, "causes.json")
 OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
 
 

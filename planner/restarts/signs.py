@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from pkgutil import get_data
 from statistics import median
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.restarts.lines import template, written_at
 
@@ -34,9 +34,7 @@ class Sign(StrEnum):
     CRASH = "crash"
 
 
-_TABLE = (
-    get_data(__name__, "signs.tsv") or b""
-).decode()  # of the package, read as its code is: sign, program, pattern
+_TABLE = table_beside(__name__, "signs.tsv").decode()  # sign, program, pattern
 _LINES = tuple(line.split("\t") for line in _TABLE.splitlines() if not line.startswith("#"))
 _SIGNS = tuple((Sign(sign), program, re.compile(pattern)) for sign, program, pattern in _LINES)
 # cheap first look: most lines hold none of these, and then no pattern needs to be tried (looking for plain texts takes

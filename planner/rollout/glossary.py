@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from planner.kubernetes.beside import table_beside
+from planner.ground.beside import table_beside
 
-TERMS: Final[dict[str, str]] = json.loads(table_beside(__name__, "json"))
+TERMS: Final[dict[str, str]] = json.loads(table_beside(__name__, "glossary.json"))
 """Every term by the alphabet, and what it means in a sentence or two, for somebody who doesn't run Kubernetes."""
 
 

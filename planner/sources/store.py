@@ -28,6 +28,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from planner.ground.beside import table_beside
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import Record
 from planner.ground.words import duration
@@ -40,7 +41,6 @@ from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Column
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
-from planner.kubernetes.beside import table_beside
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
 
@@ -64,7 +64,7 @@ _BATCH_ROWS: Final = 10_000
 _OF_A_FILE: Final = "reading the stream registered as"  # DuckDB's words for what a dataset raised
 _RETRY_LIMIT: Final = "retry_limit_seconds"  # pyarrow's option
 _FORM: Final = "Such as s3://bucket/path, gs://bucket/path, file:///path"
-_SQL: Final = dict(re.findall(r"-- (.+)\n([^;]+);", table_beside(__name__, "sql").decode()))
+_SQL: Final = dict(re.findall(r"-- (.+)\n([^;]+);", table_beside(__name__, "store.sql").decode()))
 _AT_ONCE: Final = 16  # requests in flight, where files are many and small
 _ZSTD_LEVEL: Final = 6
 _COMPRESSION: Final = {TRENDS: "snappy"}  # small files by the hundred: zstd would cost more to begin than to read

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from pkgutil import get_data
 from typing import Any, Final
 
+from planner.ground.beside import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_of
@@ -46,7 +46,7 @@ ASSUMED_GAP_HOURS: Final = 1.36  # of a node that is up 61% of the time and lost
 
 POOL, LOSSES, WORK, SIMULATION = "What is bought", "Interruptions", "The work", "Simulation"
 
-_TABLE: Final = (get_data(__name__, "assumptions.json") or b"").decode()  # of the package, read as its code is
+_TABLE: Final = table_beside(__name__, "assumptions.json").decode()
 _TOLD: Final[dict[str, dict[str, Any]]] = json.loads(_TABLE.replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600)))
 """Setting → what `planner.ground.settings.setting` is told of it: its group, label, unit, bounds, meaning and source."""
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from pkgutil import get_data
 from typing import Any, Final
 
 import msgspec
 
 from planner.ground import vocabulary
+from planner.ground.beside import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CACHES, DATA_STORES
 from planner.ground.words import duration
@@ -93,7 +93,7 @@ class _Outcome(Record):
     source: str = ""
 
 
-_TABLE: Final = get_data(__name__, "checklist.json") or b""  # of the package, read as its code is
+_TABLE: Final = table_beside(__name__, "checklist.json")
 OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
 """``controller.per_node`` → what the check of the controller says of a pod on every node."""
 

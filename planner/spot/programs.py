@@ -7,11 +7,11 @@ program which would simply die elsewhere goes on working here until it is killed
 from __future__ import annotations
 
 from enum import StrEnum
-from pkgutil import get_data
 from typing import Final
 
 import msgspec
 
+from planner.ground.beside import table_beside
 from planner.ground.records import Record
 
 
@@ -35,7 +35,7 @@ class Program(Record):
     source: str
 
 
-_TABLE: Final = get_data(__name__, "programs.json") or b""  # of the package, read as its code is
+_TABLE: Final = table_beside(__name__, "programs.json")
 PROGRAMS: Final = {name: one for one in msgspec.json.decode(_TABLE, type=tuple[Program, ...]) for name in one.names}
 
 
