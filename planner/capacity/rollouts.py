@@ -99,7 +99,8 @@ def rollout(
         When the scenario doesn't apply to the snapshot.
     """
     how = how or Autoscaling()
-    planned = timeline(prepare(snapshot, scenario), beside or Beside(), namespace=scenario.namespace)
+    asked = prepare(snapshot, scenario)
+    planned = timeline(asked, beside or Beside(), namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
     first = simulate(cluster, prepared.revisions, seed=scenario.seed)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
