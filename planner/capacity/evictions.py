@@ -7,6 +7,7 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from planner.ground.records import dataclass, replace
 from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
@@ -66,7 +67,7 @@ def tried_again(snapshot: Snapshot) -> Snapshot:
 def played(simulation: Simulation) -> Snapshot:
     """The snapshot once nothing moves any more; controllers make anew what is preempted, and whom a quota refused tries again."""
     simulation.clock.tick = max(simulation.clock.tick, 0)
-    simulation.replacement = lambda pod: making_anew(simulation, pod)
+    simulation.replacement = partial(making_anew, simulation)
     settle(simulation)
     return simulation.pods.snapshot_now()
 
@@ -106,7 +107,7 @@ def evict(
     """
     simulation = Simulation(cluster, seed=seed)
     simulation.clock.tick = 0
-    simulation.replacement = lambda pod: making_anew(simulation, pod)
+    simulation.replacement = partial(making_anew, simulation)
     clock = Stopwatch(cluster, lambda _: None, lambda _: "")
     evictor = Evictor(simulation, wanted)
     if watch is not None:

@@ -253,7 +253,7 @@ class World:
         self._known[self._asked_of(key)] = state
 
     def _asked_of(self, key: str) -> Hashable:
-        return key, self.strategies.get(key), frozenset(self.loans.get(key, {}).items())
+        return key, self.strategies.get(key), frozenset(self.loans.get(key, {}).items()), self.turns.get(key)
 
     def _in_turn(self, revision: Revision, before: Sequence[str], share: float) -> OwnRollout:
         """Once others are rolled out."""

@@ -473,6 +473,7 @@ def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrad
             value = f"surge:{told.max_surge},unavailable:{told.max_unavailable}" if is_surge else ""
             said = PoolLimits(name=name, source=LimitSource.AUTOSCALER_STATUS, upgrade=told)
             (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [said]).steps
+            collector.clear_up()  # what playing it left in cycles
             yield Upgrade(
                 pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence
             )

@@ -131,13 +131,17 @@ class Answer(Record):
         InputError
             Where there is none, or nothing to draw.
         """
-        from planner.figures.drawing import as_figure
+        from planner.figures.drawing import NotDrawn, as_figure
         from planner.figures.of_answers import charts
 
         found = next(charts(self.question.name, self.record), None)
         if found is None:
             mend = "Ask for its tables: .to_frame()"
             raise InputError("there is nothing to draw", where=self.question.name, mend=mend)
+        if isinstance(found.figure, NotDrawn):
+            raise InputError(
+                f"its chart couldn't be drawn ({found.figure.kind}): a mistake of ours", where=self.question.name
+            )
         return as_figure(found.figure)
 
     def __repr__(self) -> str:

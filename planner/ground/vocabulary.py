@@ -156,7 +156,7 @@ HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 
 IN_TREE_DRIVERS: Final[dict[str, str]] = _LISTS["in_tree_drivers"]
 """Volume source → the CSI driver that it is translated to. Source: kubernetes `csi-translation-lib/plugins`."""
-IN_TREE_PROVISIONERS: Final[dict[str, str]] = _LISTS["in_tree_provisioners"]
+IN_TREE_PROVISIONERS: Final = {name: IN_TREE_DRIVERS[of] for name, of in _LISTS["in_tree_provisioners"].items()}
 """StorageClass provisioner → the CSI driver that makes its volumes."""
 
 

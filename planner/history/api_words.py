@@ -38,8 +38,11 @@ def found(pattern: re.Pattern[str], text: str) -> list[str]:
 
 def _parts_of_tables() -> set[str]:
     """Of label keys, resources and kinds that the planner knows by name."""
-    texts = [value for value in vars(vocabulary).values() if isinstance(value, str)]
-    texts += [text for value in vars(vocabulary).values() if isinstance(value, frozenset | tuple) for text in value]
+    ours = [
+        value for name, value in vars(vocabulary).items() if name.isupper()
+    ]  # not where the module stands on this machine
+    texts = [value for value in ours if isinstance(value, str)]
+    texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
     texts += [accelerator.resource for accelerator in tables().accelerators]
     texts += VALUED
     texts += [

@@ -361,9 +361,12 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
         named = [
             other.namespace for other in snapshot.workloads if (other.kind, other.name) == (given.kind, given.name)
         ]
-        code, told = "manifest-new-namesake", ", ".join(sorted(named))
-        here = finding(code, given.key, namespace=given.namespace, others=told, kind=given.kind)
-        return found, [here] if named else []
+        if not named:
+            return found, []
+        others = ", ".join(sorted(named))
+        return found, [
+            finding("manifest-new-namesake", given.key, namespace=given.namespace, others=others, kind=given.kind)
+        ]
     after = applied_to(before, one)
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)
@@ -652,7 +655,7 @@ def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str
 def _placed_as(kind: str, namespace: str, metadata: Object, placed: Placed, replicas: int) -> PlacedWorkload:
     """What is placed, under the name of its object; it may have no set."""
     workload = Workload(
-        kind=kind, namespace=namespace, name=str(metadata.get("name") or metadata.get("generateName")).removesuffix("-"),
+        kind=kind, namespace=namespace, name=str(metadata.get("name") or str(metadata["generateName"]).removesuffix("-")),
         template=placed.sets[0].template if placed.sets else Template(labels=EMPTY, spec=PodSpec()), replicas=replicas,
         strategy=Strategy(kind=""), labels=_labels(metadata),
     )  # fmt: skip

@@ -75,6 +75,7 @@ def _fields(one: Fields, name: str) -> Fields:
 _SORTS: Final[dict[str, Callable[[Any], bool]]] = {
     "": lambda _: True,
     **{sort.__name__: partial(lambda sort, value: isinstance(value, sort), sort) for sort in (list, dict, int, str)},
+    "given": lambda value: value is not None,
     "texts": lambda value: isinstance(value, dict) and bool(value) and all(isinstance(one, str) for one in value.values()),
     "of a Deployment": lambda owners: isinstance(owners, list)
     and any(isinstance(owner, dict) and owner.get("kind") == DEPLOYMENT.name for owner in owners),

@@ -14,7 +14,9 @@ from typing import Final
 from planner.ground.errors import InputError
 
 _LABEL = "[a-z0-9][-a-z0-9]*+(?<!-)"  # never gone back into: half the time
-_SUBDOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*+", re.ASCII)
+_SUBDOMAIN: Final = re.compile(
+    rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII
+)  # not *+: Python 3.11.2 keeps what half a group took
 _DNS_LABEL: Final = re.compile(_LABEL, re.ASCII)
 _WORD: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
 _LONGEST_SUBDOMAIN, _LONGEST_LABEL = 253, 63
@@ -83,7 +85,7 @@ _is_subdomain = lru_cache(_MOST_KEPT)(is_subdomain)
 
 
 def check_dns_label(field: str, name: str) -> None:
-    """Refuse what can't be the name of a namespace, a container or a volume.
+    """Refuse what can't be the name of a namespace or a container.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
 
-_TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))  # of the package
+_TOLD: Final[dict[str, dict[str, str]]] = json.loads(table_beside(__name__, "risks.json"))
 """Code → its severity, `what` and `mend` with the names of what is put in."""
 
 

@@ -102,7 +102,7 @@ class OwnChoice(Record):
 @part()
 def own_strategies(snapshot: Snapshot, scenario: Scenario, key: str, weights: Weights) -> OwnChoice:
     """Today's strategy of an Argo Rollout or a LeaderWorkerSet of the scenario and every other in its own fields, a run each: what nothing
-    beats. None where it isn't known how it rolls out."""
+    beats. No options where it isn't known how it rolls out."""
     prepared = prepare(snapshot, scenario)
     cluster, revisions, place = compiled(prepared.snapshot), prepared.revisions, prepared.place_of(key)
     assert place is not None
@@ -112,15 +112,15 @@ def own_strategies(snapshot: Snapshot, scenario: Scenario, key: str, weights: We
         return OwnChoice(choice=nothing, strategies={}, pods=workload.replicas)
     strategies: dict[Pair, Strategy] = {}
     cells = []
-    for place, way in enumerate(_every_way(workload)):
+    for number, way in enumerate(_every_way(workload)):
         own = replace(workload, strategy=way.strategy)
-        pair = (place, place) if _is_told_by_more(way.strategy) else rolling_limits(own)
+        pair = (number, number) if _is_told_by_more(way.strategy) else rolling_limits(own)
         if pair in strategies:
             continue  # a share that comes to the same number
         strategies[pair] = way.strategy
         played = play_cell(cluster, revisions, key, way.strategy, *pair, seed=scenario.seed, pod_times=pod_times)
         title = way.title if _is_told_by_more(way.strategy) else ""
-        cells.append(replace(played, is_current=place == 0, title=title))
+        cells.append(replace(played, is_current=number == 0, title=title))
     pods = workload.replicas * (workload.groups.size if workload.groups is not None else 1)
     nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
     found = choose(cells, pods, weights, nouns=nouns)

@@ -34,8 +34,8 @@ def learn_pod_times(
     workload: Workload,
     pods: Iterable[Pod],
     *,
-    startup_seconds: float | None = None,
-    termination_seconds: float | None = None,
+    startup_seconds: float | None,
+    termination_seconds: float | None,
 ) -> PodTimes:
     """How long a workload's new pods take; `pods` are those it has now."""
     grace = float(workload.template.spec.termination_grace_period_seconds)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, NAMESPACE_NAME, ZONE
-from planner.kubernetes.derived import Same
+from planner.kubernetes.derived import MOST_KEPT, Same
 from planner.kubernetes.priorities import class_of
 from planner.kubernetes.records import (
     EMPTY,
@@ -187,6 +187,8 @@ def alike(cluster: Cluster, shape: Shape) -> Alike:
         large = np.full(len(shape.candidates), not shape.absent)
         for row, amount in shape.asks:
             large &= cluster.allocatable[row, shape.candidates] >= amount
+        if len(known) >= MOST_KEPT:
+            known.clear()
         known[asked] = Alike(shape, large)
     return known[asked]
 

@@ -414,7 +414,7 @@ def _revision(snapshot: Snapshot, change: AppliedWorkload, there: Workload | Non
         update_revision=there.update_revision, created_at=there.created_at, conditions=there.conditions,
     )  # fmt: skip
     if _is_restart(snapshot, there, after):
-        return Revision(before=there, after=there, has_new_template=True)
+        return restarted(there)
     return Revision(before=there, after=after, has_new_template=has_new_template(there, after))
 
 

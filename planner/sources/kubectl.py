@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -160,7 +161,8 @@ class _Reading:
     def folder(self, folder: Path) -> Iterator[Part]:
         """The parts in a folder's files, however deep; links aren't followed. What is read whole is summed up before any of it is."""
         before = self.walk.looked_into
-        plain = (path for path, _, why in _files_in(folder) if not why and path.name.endswith(_DOCUMENTS))
+        first = islice(_files_in(folder), archives.MOST_FILES)  # more are refused while they are read
+        plain = (path for path, _, why in first if not why and path.name.endswith(_DOCUMENTS))
         with suppress(OSError):  # one that goes meanwhile; whether the others are too large is seen while they are read
             self.walk.foresee(sum(path.stat().st_size for path in plain), str(folder))
         for path, name, why in _files_in(folder):

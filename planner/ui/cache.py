@@ -63,9 +63,10 @@ def known(question: Question[S, A], snapshot: Snapshot, settings: S, given: Give
 def ask_aloud(question: Question[S, A], snapshot: Snapshot, settings: S, given: Given) -> A | None:
     """As `ask`, under a line that says what is being done and how far it is, with *Stop*; None where it was stopped, which is said in
     its place."""
-    found, by = known(question, snapshot, settings, given), _key(question.answer, snapshot, (settings, given))
-    if found is not None or patience.is_stopped(by):
-        return found
+    by = _key(question.answer, snapshot, (settings, given))
+    found = _answers.get(by)
+    if found is not NOTHING_KEPT or patience.is_stopped(by):
+        return None if found is NOTHING_KEPT else cast("A", found)
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text="Beginning …")

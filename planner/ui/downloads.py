@@ -11,6 +11,7 @@ from planner.ground.tables import Rows, as_csv, as_json
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import Question
 from planner.questions.question import document as document_of
+from planner.ui import errors
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -37,6 +38,7 @@ def script(made: Callable[[], str], name: str, **more: Any) -> None:
     )  # fmt: skip
 
 
+@errors.part
 def answer(
     question: Question[S, A], snapshots: Snapshot | Sequence[Snapshot], settings: S, found: A, *, rows: str = ""
 ) -> None:

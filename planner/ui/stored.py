@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Hashable
-from typing import Any, Final, cast
+from typing import Final
 
 import streamlit as st
 
@@ -59,17 +58,13 @@ def is_there() -> bool:
 
 
 @st.cache_resource(ttl="5m", max_entries=64, show_spinner="Reading the store …")
-def _read(url: str, what: str, *about: Hashable, **more: Hashable) -> Any:
-    """What the store's method `what` reads."""
-    return getattr(Store(url), what)(*about, **more)
-
-
 def _clusters(url: str) -> tuple[str, ...]:
-    return cast("tuple[str, ...]", _read(url, "clusters"))
+    return Store(url).clusters()
 
 
+@st.cache_resource(ttl="5m", max_entries=64, show_spinner="Reading the store …")
 def _snapshots(url: str, cluster: str) -> tuple[StoredSnapshot, ...]:
-    return cast("tuple[StoredSnapshot, ...]", _read(url, "snapshots", (cluster,)))
+    return Store(url).snapshots((cluster,))
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
@@ -77,14 +72,24 @@ def _history(url: str, clusters: tuple[str, ...], days: float | None) -> History
     return Store(url).history(clusters, None if days is None else days_before(time.time(), days))
 
 
+@st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
+def _history_until(url: str, cluster: str, until: float) -> History:
+    return Store(url).history((cluster,), until=until)
+
+
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
 def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
     return Store(url).snapshot(one)
 
 
+@st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters
+def _node_watch(url: str, until: float) -> Watch:
+    return Store(url).node_watch(until=until)
+
+
 def node_watch(until: float) -> Watch:
     """When the spot nodes of all its clusters came and went, by `until`."""
-    return cast("Watch", _read(os.environ[VARIABLE], "node_watch", until=until))
+    return _node_watch(os.environ[VARIABLE], until)
 
 
 @st.cache_resource(ttl="5m", max_entries=16, show_spinner="Reading the store …")
@@ -195,7 +200,7 @@ def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], His
         with right:
             later = link.select("To", newest_first, key="to", is_always=bool(made))
     first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
-    said = _read(url, "history", (cluster,), until=last.taken_at) if sign_in.sees_all() else None
+    said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
     return (_called(url, first), _called(url, last)), said
 
 

@@ -12,6 +12,7 @@ from planner.capacity.losses import Outcome, Player
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError
+from planner.ground.records import replace
 from planner.rollout.prepared import compiled
 from planner.sources import demo
 from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
@@ -173,3 +174,9 @@ def test_a_node_with_pods_of_an_unknown_controller_is_neither_safe_nor_broken() 
     (pool,) = found.together
     assert (pool.survived, pool.is_proven, pool.breaks) == (0, False, ())
     assert any("No PodDisruptionBudgets were read" in str(note) for note in notes(found))
+
+
+def test_without_its_pools_all_else_is_the_same() -> None:
+    whole, less = survival(demo.read()), survival(demo.read(), of_pools=False)
+    assert whole.together
+    assert less == replace(whole, together=())

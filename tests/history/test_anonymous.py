@@ -18,9 +18,10 @@ from planner.capacity.queues import queues
 from planner.capacity.rollouts import rollout
 from planner.cli import main
 from planner.drift.model import ENVIRONMENT_WORDS
+from planner.ground import vocabulary
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
-from planner.history import kept
+from planner.history import api_words, kept
 from planner.history.anonymous import anonymised
 from planner.history.api_words import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
@@ -320,3 +321,8 @@ def test_a_gke_cluster_grows_the_same_under_other_names() -> None:
     for most in (2, 8):
         assert verdicts(before, parse_typed_limits(f"secretive={most}")) == verdicts(after, parse_typed_limits(f"{node_pool(after.nodes[0])}={most}"))  # fmt: skip
     assert verdicts(before, parse_typed_limits("secretive=8"))[0][0] is Verdict.NEEDS_GROWTH
+
+
+def test_where_the_program_stands_on_this_machine_is_no_word_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocabulary, "__file__", "/srv/acmecorp/prodteam/vocabulary.py")
+    assert not {"acmecorp", "prodteam"} & api_words._parts_of_tables()

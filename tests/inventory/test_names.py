@@ -17,7 +17,23 @@ from planner.questions.findings import FindingsSettings
 from planner.questions.question import Given
 from tests.builders.objects import deployment, pod_spec, read_items
 
-EVIL = ("a; rm -rf ~", "a\nb", "$(id)", "`id`", "a'b", '"', "-o", "a/b", "A", "é", "a\x1b]0;x\x07", "x" * 254, "a..b")
+EVIL = (
+    "a; rm -rf ~",
+    "a\nb",
+    "$(id)",
+    "`id`",
+    "a'b",
+    '"',
+    "-o",
+    "a/b",
+    "A",
+    "é",
+    "a\x1b]0;x\x07",
+    "x" * 254,
+    "a..b",
+    "web.a-",
+    "web-",
+)
 POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",

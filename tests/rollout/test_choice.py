@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from planner.capacity import rollouts
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
@@ -82,7 +83,7 @@ def test_money_counts_only_where_all_of_it_is_known() -> None:
 
 
 def test_where_nothing_completes_nothing_is_recommended() -> None:
-    found = choose([cell(1, 0, stuck=True), cell(0, 6, stuck=True)], 6)
+    found = choose([cell(1, 0, stuck=True), replace(cell(0, 6, stuck=True), is_recreate=True)], 6)
     assert (found.options, found.recommended, str(found.sentence)) == ((), None, "No strategy completes.")
 
 

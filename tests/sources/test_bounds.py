@@ -125,6 +125,24 @@ def test_a_folder_whose_files_are_too_large_together_is_refused_before_one_is_re
     assert len(kubectl.read(tmp_path, limit_bytes=2**20).nodes) == 2, "what is hidden or no document doesn't count"
 
 
+def test_a_folder_of_too_many_files_is_not_walked_to_its_end_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.png").touch()
+    monkeypatch.setattr(archives, "MOST_FILES", 3)
+    seen: list[str] = []
+
+    def is_hidden(name: str) -> bool:
+        seen.append(name)
+        return False
+
+    monkeypatch.setattr(archives, "is_hidden", is_hidden)
+    with pytest.raises(InputError, match="more than 3 files"):
+        kubectl.read(tmp_path)
+    assert len(seen) == 7, "three to sum them up, four while they are read"
+
+
 def test_one_limit_holds_for_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     large = tmp_path / "large.csv"
     large.write_bytes(b"a," * 40_000)

@@ -185,6 +185,7 @@ def over_its_limit(one: QueuedWorkload) -> str:
 
 # ── the cycles ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _cycles(made: _Play) -> None:
+    again: list[Wanting] = []
     for _ in range(ROUNDS):
         somebody_went = _until_still(made)
         again = [one for one in made.aside if made.found[one.key].outcome == Outcome.QUOTA]
@@ -193,7 +194,7 @@ def _cycles(made: _Play) -> None:
         made.aside, made.shapes = [], {}
         for one in in_order(again):
             made.waiting.setdefault(one.queue, []).append(one)
-    for one in made.aside:
+    for one in again:  # somebody went once more, and they weren't tried since
         made.told(one, Outcome.UNKNOWN, why="others go and come for too long to be played")
 
 

@@ -1,0 +1,31 @@
+"""What is said of workloads that were put back as often as it is played, and not tried since."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from planner.scheduling.kueue import play
+from planner.scheduling.kueue.play import Outcome
+
+
+def test_who_waits_after_the_last_round_isnt_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = SimpleNamespace(key="ml/a", queue="q", priority=0, queued_at=0.0, uid="1")
+    told: list[tuple[Any, Outcome]] = []
+    made: Any = SimpleNamespace(
+        found={"ml/a": SimpleNamespace(outcome=Outcome.QUOTA)}, aside=[], shapes={}, waiting={},
+        told=lambda which, outcome, why: told.append((which, outcome)),
+    )  # fmt: skip
+    rounds = []
+
+    def sets_it_aside_after_somebody_went(_: Any) -> bool:
+        rounds.append(made.waiting.pop("q", None))
+        made.aside = [one]
+        return True
+
+    monkeypatch.setattr(play, "_until_still", sets_it_aside_after_somebody_went)
+    play._cycles(made)
+    assert len(rounds) == play.ROUNDS
+    assert told == [(one, Outcome.UNKNOWN)]
