@@ -30,7 +30,8 @@ _UTF8_MARK = b"\xef\xbb\xbf"
 _SAID = (
     rb"(?:Warning: |Error from server|error: |Flag --|[IWEF]\d{4} \d\d:\d\d:\d\d)[^\n]*(?:\n|\Z)"  # kubectl, by 2>&1
 )
-_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb"))*+")
+# so many at once: each is gone back to, which takes memory, and what isn't gone back into is wrong before Python 3.11.5
+_BETWEEN = re.compile(rb"(?:\s+|---[^\n]*(?:\n|\Z)|\.\.\.\s*(?:\n|\Z)|(?P<said>" + _SAID + rb")){1,4096}")
 _SAID_LINE = re.compile(_SAID)
 _LIST_FIELDS = frozenset({"apiVersion", "kind", "metadata", "items"})
 _ITEMS = re.compile(rb'"items"\s*:\s*\[')
@@ -133,8 +134,8 @@ def parts_of(
             is_told = part.items or part.kind or part.cut != (EVERY_KIND,)
             yield part if is_named else replace(part, is_named=False, cut=part.cut if is_told else ())
     if is_empty:
-        said = _BETWEEN.match(text)
-        only = f"there is no object in it, only {_said(said)}" if said is not None and said["said"] else ""
+        said = _between(text, 0)[1]
+        only = f"there is no object in it, only {said}" if said else ""
         raise (InputError if only else EmptyFileError)(only or "it is empty", where=where, mend=_HOW)
 
 
@@ -240,20 +241,21 @@ def _utf8(data: Content, where: str) -> Content:
 
 def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int:
     """Where the next document begins: past blanks, ``---``, ``...``, and what kubectl said, which is told."""
-    match = _BETWEEN.match(view, start)
-    if match is None:
-        return start
-    if match["said"]:
-        problems.append(finding("kubectl-said", where=where, said=_said(match)))
-    return match.end()
+    end, said = _between(view, start)
+    if said:
+        problems.append(finding("kubectl-said", where=where, said=said))
+    return end
 
 
-def _said(match: re.Match[bytes]) -> str:
-    """``what kubectl said: …``, its first line."""
-    said = bytes(match[0]).decode("utf-8", "replace").split("\n")
+def _between(view: Buffer, start: int) -> tuple[int, str]:
+    """Where that ends, and ``what kubectl said: …``, its first line, or nothing."""
+    end, has_said = start, False
+    while match := _BETWEEN.match(view, end):
+        end, has_said = match.end(), has_said or match["said"] is not None
+    said = bytes(view[start:end]).decode("utf-8", "replace").split("\n") if has_said else []
     lines = [line.strip() for line in said if _SAID_LINE.match(line.lstrip().encode())]
     more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
-    return f"what kubectl said: {lines[0][:200]}{more}"
+    return end, f"what kubectl said: {lines[0][:200]}{more}" if lines else ""
 
 
 # ── JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

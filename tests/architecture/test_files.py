@@ -55,3 +55,18 @@ def test_every_lint_exception_has_its_reason() -> None:
         if bare.search(line)
     ]
     assert not found
+
+
+# `(...)*+` and the like. Of a single character's class they are right in every Python
+GROUP_NEVER_GONE_BACK_INTO = re.compile(r"\)(?:[*+?]|\{\d*,?\d*\})\+")
+
+
+@pytest.mark.parametrize("path", [path for path in TEXTS if path.parts[0] in ("planner", "pages", "app.py")], ids=str)
+def test_no_pattern_has_a_possessive_group(path: Path) -> None:
+    """Before Python 3.11.5, Debian 12's included, such a group keeps what half of it took (cpython's issues 100061 and 106052)."""
+    assert not GROUP_NEVER_GONE_BACK_INTO.findall((ROOT / path).read_text(encoding="utf-8"))
+
+
+def test_the_check_sees_a_possessive_group() -> None:
+    assert all(map(GROUP_NEVER_GONE_BACK_INTO.search, ("(?:ab?c)*+", "(a|b)++", "(a)?+", "(a){2,}+")))
+    assert not any(map(GROUP_NEVER_GONE_BACK_INTO.search, ("[-a-z0-9]*+(?<!-)", "(?:a|b){1,4096}", "(a)+", "f(x) + y")))
