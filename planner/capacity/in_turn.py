@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
-from math import ceil
 from typing import Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
+from planner.kubernetes.shares import enough
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -39,7 +39,7 @@ def played(
     first: Run | None = None
     for draw in range(DRAWS):
         run = simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
-        keeps = (lowest(run, turn) >= ceil(share * turn.after.pods_wanted - 1e-9) for turn in turns)
+        keeps = (lowest(run, turn) >= enough(share, turn.after.pods_wanted) for turn in turns)
         if not (all(run.done.values()) and all(keeps)):
             return None
         first = first or run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
 from itertools import product
-from math import ceil, floor
+from math import ceil
 from typing import Any, Final
 
 from planner.capacity import in_turn
@@ -30,7 +30,7 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE, several
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Snapshot, Strategy, Workload
-from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.shares import enough, rolling_limits
 from planner.pricing.model import PriceBook
 from planner.rollout import steps
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict, rolling
@@ -441,8 +441,8 @@ class Planner:
         found: Option | None = None
         for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
             cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
-            enough = [cell for cell in cells if cell.lowest_ready >= ceil(self.share * state.replicas - 1e-9)]
-            found = choose(enough, state.replicas, _WEIGHTS).recommended
+            ready = [cell for cell in cells if cell.lowest_ready >= enough(self.share, state.replicas)]
+            found = choose(ready, state.replicas, _WEIGHTS).recommended
             if found is not None:
                 break
         if found is None:
@@ -467,7 +467,7 @@ class Planner:
         if workload.traits.is_custom:
             return []  # its steps are its own to say: `planner.rollout.own_ways`
         replicas = workload.replicas if workload.traits.has_replicas else self.states[workload.key].replicas
-        may_miss = max(0, min(replicas, floor((1 - self.share) * replicas + 1e-9)))
+        may_miss = replicas - enough(self.share, replicas)
         missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
         surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
         today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None

@@ -8,6 +8,7 @@ Sources: kubernetes `pkg/controller/deployment/util/deployment_util.go` `Resolve
 from __future__ import annotations
 
 import re
+from math import ceil
 
 from planner.ground.errors import ChangeError, InputError
 from planner.kubernetes.kinds import BLUE_GREEN, RECREATE
@@ -80,6 +81,12 @@ def scaled_value(value: int | str | None, total: int, *, round_up: bool) -> int:
         return number
     product = number * total
     return -(-product // 100) if round_up else product // 100
+
+
+def enough(share: float, total: int) -> int:
+    """The fewest of `total` that are `share` of it, rounded up as a disruption budget's minAvailable; 7 for 0.07 of 100, whatever a float's
+    last digit says."""
+    return ceil(share * total - 1e-9)
 
 
 def fenceposts(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from math import ceil
 from typing import Final
 
 from planner.ground.budget import part
@@ -11,6 +10,7 @@ from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
+from planner.kubernetes.shares import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.ownership import pods_of
@@ -35,7 +35,7 @@ class OwnRollout(RolloutOutcome):
 
     def keeps(self, share: float) -> bool:
         """Whether it completes and keeps such a share of its pods Ready."""
-        return self.verdict is Verdict.COMPLETES and self.lowest_ready >= ceil(share * self.replicas - 1e-9)
+        return self.verdict is Verdict.COMPLETES and self.lowest_ready >= enough(share, self.replicas)
 
 
 class OwnRollouts:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from planner.ground.errors import ChangeError
 from planner.kubernetes.records import PodSpec, Strategy, Template, Workload
-from planner.kubernetes.shares import fenceposts, rolling_limits, scaled_value
+from planner.kubernetes.shares import enough, fenceposts, rolling_limits, scaled_value
 
 
 @pytest.mark.parametrize(
@@ -41,6 +41,7 @@ def test_shares_are_rounded_as_said(percent: int, total: int) -> None:
     up, down = (scaled_value(f"{percent}%", total, round_up=flag) for flag in (True, False))
     assert down * 100 <= percent * total <= up * 100
     assert up - down in (0, 1)
+    assert enough(percent / 100, total) == up
 
 
 def workload(kind: str, how: str = "RollingUpdate", **limits: int | str) -> Workload:

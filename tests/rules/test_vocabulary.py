@@ -14,11 +14,15 @@ PLANNER = Path(__file__).parents[2] / "planner"
 # a label key, an annotation key, an extended resource: a domain, a slash, a name
 OUTSIDE = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9]+/[A-Za-z0-9][A-Za-z0-9._-]*-?")
 # tables of outside names, a row each: that is where those rows stand
-TABLES = {"kubernetes/accelerators.py"}
+TABLES = {"kubernetes/accelerators.py", "kubernetes/clouds.json", "kubernetes/kinds.json"}
 
 
 def literals(path: Path) -> Iterator[tuple[int, str]]:
-    """The texts of a module that aren't docstrings."""
+    """The texts of a module that aren't docstrings, or of a table beside one, with their lines."""
+    if path.suffix != ".py":
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            yield from ((number, text) for text in re.split(r'["\t]', line))
+        return
     tree = ast.parse(path.read_text())
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
@@ -27,9 +31,9 @@ def literals(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted(PLANNER.rglob("*.py")):
+    for path in sorted(PLANNER.rglob("*.*")):
         name = path.relative_to(PLANNER).as_posix()
-        if name != "ground/vocabulary.py":
+        if path.suffix in (".py", ".json", ".tsv", ".txt") and name != "ground/vocabulary.py":
             yield name, path
 
 
@@ -64,4 +68,7 @@ def test_the_checks_see_a_copy(tmp_path: Path) -> None:
     module.write_text(
         '"""A docstring may name topology.kubernetes.io/zone."""\n\nZONE = "topology.kubernetes.io/zone"\n'
     )
-    assert [text for _, text in literals(module) if text in spelt()] == ["topology.kubernetes.io/zone"]
+    table = tmp_path / "copy.json"
+    table.write_text('{\n  "zone": ["topology.kubernetes.io/zone", "in topology.kubernetes.io/zone"]\n}\n')
+    for path in (module, table):
+        assert [text for _, text in literals(path) if text in spelt()] == ["topology.kubernetes.io/zone"]

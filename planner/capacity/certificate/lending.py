@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from math import ceil
 from typing import Final
 
 from planner.capacity.certificate.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
@@ -16,6 +15,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.words import listing, plural, short_name
 from planner.kubernetes.records import Node, Snapshot, Strategy
+from planner.kubernetes.shares import enough
 from planner.rollout import steps
 from planner.rollout.answers import Step
 from planner.rollout.prepared import pod_times_of
@@ -97,7 +97,7 @@ def least(
 
     def of(one: Outcome) -> Iterator[Least]:
         """None where it keeps too few Ready, or somebody who lends isn't given back."""
-        is_enough = one.lowest[0] >= ceil(share * revision.after.pods_wanted - 1e-9)
+        is_enough = one.lowest[0] >= enough(share, revision.after.pods_wanted)
         if is_enough and all(is_given_back(one, *pair) for pair in one.lent):
             yield Least(
                 outcome=one, strategy=known.ways_of(one.plan)[0].strategy, quota=raised(cluster.snapshot, one),
@@ -133,7 +133,7 @@ def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Nod
         if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
     )
     lenders = (
-        replace(lender, replicas=tuple(n for n in lender.replicas if n >= ceil(share * lender.bound - 1e-9)))
+        replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
         for lender in known.lenders
     )
     pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in known.pools)

@@ -37,8 +37,6 @@ class ArgoController(OverSets):
         As it was; another list of steps begins anew.
     """
 
-    hash_label = ROLLOUTS_POD_TEMPLATE_HASH
-
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:

@@ -5,7 +5,7 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
-from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, POD_TEMPLATE_HASH, REVISION
+from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, REVISION
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
@@ -32,8 +32,6 @@ class DeploymentController(OverSets):
     The current ReplicaSet is the oldest with the Deployment's template, whatever its age (`FindNewReplicaSet`): that is
     how an undo uses one again.
     """
-
-    hash_label = POD_TEMPLATE_HASH
 
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None

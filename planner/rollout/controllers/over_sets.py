@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from planner.ground.records import replace
 from planner.kubernetes.kinds import REPLICA_SET
 from planner.kubernetes.records import EMPTY, FrozenMap, ReplicaSet, Workload
@@ -19,8 +17,6 @@ NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 
 class OverSets(RolloutController):
     """One such workload with the change in it."""
-
-    hash_label: ClassVar[str]  # by which the pods of its ReplicaSets are told apart
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -60,7 +56,7 @@ class OverSets(RolloutController):
         counted = object_count("replicasets.apps")
         if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
             return None
-        own = {self.hash_label: NEW_HASH}
+        own = {workload.traits.part_hash_label: NEW_HASH}
         labels = FrozenMap({**workload.template.labels, **own})
         known = ReplicaSet(
             namespace=workload.namespace, name=name, uid=f"{workload.uid}/{NEW_HASH}", labels=labels, annotations=EMPTY,

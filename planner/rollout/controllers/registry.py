@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Protocol
 
 from planner.ground.errors import ChangeError
 from planner.kubernetes import kinds
@@ -22,7 +22,14 @@ from planner.rollout.ownership import sets_by_key, workloads_by_key
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
 
-_CONTROLLERS: dict[str, Callable[..., RolloutController]] = {
+
+class _Start(Protocol):
+    def __call__(
+        self, simulation: Simulation, workload: Workload, /, *, before: Workload | None, has_new_template: bool
+    ) -> RolloutController: ...
+
+
+_CONTROLLERS: dict[str, _Start] = {
     kinds.DEPLOYMENT.name: DeploymentController,
     kinds.STATEFUL_SET.name: StatefulSetController.start,
     kinds.DAEMON_SET.name: DaemonSetController,
