@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+atexit.register(
+    gc.freeze
+)  # at its end a process looks through all it holds twice, for what the system takes back at once
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
-from functools import partial
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
@@ -161,9 +161,12 @@ def read_table(
         if not listed:
             raise empty
         return PriceTable(machines=FrozenMap({row.key: row for row in listed}), digest=digest)
+    if is_checked and text.startswith("machine_type,"):
+        machines = Machines(text, where, lambda row: _machine(row, row["as_of"] or as_of, source))
+        return PriceTable(machines=machines, digest=digest)
     rows = _Rows(text, where)
     layout = rows.layout
-    machines: dict[str, MachinePrice | _Unread] = {}
+    priced: dict[str, MachinePrice] = {}
     units: list[UnitPrice] = []
     gpus: list[GpuModel] = []
     seen: dict[tuple[str, ...], int] = {}
@@ -178,15 +181,14 @@ def read_table(
             raise row.error(f"{' in '.join(key)} has no price", mend=f"Fill one of {', '.join(layout.prices)}")
         dated = row["as_of"] or as_of
         if layout.name == "machine types":
-            unread = partial(_machine, row, dated, source)
-            machines[" ".join(key)] = unread if is_checked else unread()
+            priced[" ".join(key)] = _machine(row, dated, source)
             continue
         found, model = _units(row, layout, dated, source)
-        units += [replace(unit, is_own=is_own) for unit in found]
+        units += [replace(unit, is_own=True) for unit in found] if is_own else found
         gpus += [model] if model else []
     if not seen:
         raise empty
-    return PriceTable(machines=Machines(machines), units=tuple(units), gpu_models=tuple(gpus), digest=digest)
+    return PriceTable(machines=FrozenMap(priced), units=tuple(units), gpu_models=tuple(gpus), digest=digest)
 
 
 def compose(
@@ -203,7 +205,7 @@ def compose(
     An own row that leaves out the machine's shape takes it from the row below it.
     """
     tables, own = tuple(tables), tuple(own)
-    machines = Machines.of(table.machines for table in tables)
+    machines = _machines(tables)
     units: dict[str, UnitPrice] = {}
     gpus: dict[str, GpuModel] = {}
     own_machines = {key: row for table in own for key, row in table.machines.items()}
@@ -242,7 +244,7 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
     How a new total is shared out between vCPUs, memory and GPUs the log doesn't tell: the parts of a price that moved are
     left out.
     """
-    rows = Machines.of(table.machines for table in tables)
+    rows = _machines(tables)
     latest = {f"{one.machine_type} {one.region_id}": one for one in changes}  # in order of time
     found = []
     for key, change in latest.items():
@@ -267,6 +269,12 @@ def newer_totals(tables: Iterable[PriceTable], changes: Iterable[PriceChange]) -
         repr([(row.key, row.newer_as_of, row.total_usd_per_hour) for row in found]).encode(), digest_size=16
     )
     return PriceTable(machines=FrozenMap({row.key: row for row in found}), digest=digest.hexdigest())
+
+
+def _machines(tables: Iterable[PriceTable]) -> Mapping[str, MachinePrice]:
+    """Those of all tables; a later one wins."""
+    layers: list[Any] = [table.machines for table in tables]
+    return ChainMap(*reversed(layers))
 
 
 def _without(prices: FrozenMap[float], ways: set[str]) -> FrozenMap[float]:
@@ -383,40 +391,42 @@ class _Row:
         return FrozenMap(found)
 
 
-_Unread = Callable[[], MachinePrice]
-"""A machine's row, not read yet."""
-
-
 class Machines(Mapping[str, MachinePrice]):
-    """`MachinePrice.key` → price. Of thousands of rows a question needs a few: each is read where it is first asked for."""
+    """`MachinePrice.key` → price, of a table of which somebody has read every row before. Of thousands of rows a question needs
+    a few: a machine type's lines are taken apart where it is first asked for, and a row is read where it is itself.
 
-    __slots__ = ("_rows",)
+    `text`: of which no line goes on in the next; `read`: what makes a price of a row.
+    """
 
-    def __init__(self, rows: dict[str, MachinePrice | _Unread]) -> None:
-        self._rows = rows
+    def __init__(self, text: str, where: str, read: Callable[[_Row], MachinePrice]) -> None:
+        header, *lines = text.splitlines()
+        self._at = {name: at for at, name in enumerate(header.split(","))}
+        self._where, self._read = where, read
+        self._lines: dict[str, list[tuple[int, str]]] = defaultdict(list)  # machine type → lines, with their numbers
+        for number, line in enumerate(lines, start=2):
+            self._lines[line.partition(",")[0]].append((number, line))
+        self._rows: dict[str, dict[str, MachinePrice | _Row]] = {}  # machine type → key → price, or what it is read of
 
-    @classmethod
-    def of(cls, tables: Iterable[Mapping[str, MachinePrice]]) -> Machines:
-        """All of them; a later table wins."""
-        rows: dict[str, MachinePrice | _Unread] = {}
-        for table in tables:
-            rows.update(table._rows if isinstance(table, Machines) else table)
-        return cls(rows)
+    def _of(self, machine_type: str) -> dict[str, MachinePrice | _Row]:
+        if machine_type not in self._rows:
+            lines = self._lines.get(machine_type, ())
+            cells = zip(lines, csv.reader((line for _, line in lines), strict=True), strict=True)
+            rows = (_Row(one, self._at, self._where, number) for (number, _), one in cells)
+            self._rows[machine_type] = {f"{machine_type} {row['region']}": row for row in rows}
+        return self._rows[machine_type]
 
     def __getitem__(self, key: str) -> MachinePrice:
-        found = self._rows[key]
-        if not isinstance(found, MachinePrice):
-            found = self._rows[key] = found()
+        rows = self._of(key.rpartition(" ")[0])
+        found = rows[key]
+        if isinstance(found, _Row):
+            found = rows[key] = self._read(found)
         return found
 
-    def __contains__(self, key: object) -> bool:
-        return key in self._rows
-
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return (key for machine_type in self._lines for key in self._of(machine_type))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(map(len, self._lines.values()))
 
 
 class _Rows:

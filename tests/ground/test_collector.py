@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -56,3 +58,11 @@ def test_what_was_put_aside_stays_there() -> None:
         assert gc.get_freeze_count() > 0
     finally:
         gc.unfreeze()
+
+
+def test_a_process_that_ends_is_not_looked_through() -> None:
+    code = (
+        "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0)); import planner.ground.collector"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "True\n"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
 from planner.pricing.book import age_days, age_warning, format_units, read_table
+from planner.pricing.lists import read_list
 from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
 from planner.sources.data import data_folder
 from planner.sources.prices import SNAPSHOT_AS_OF, SNAPSHOT_SOURCE, TABLES, embedded_book
@@ -151,3 +152,10 @@ def test_every_row_that_comes_with_the_planner_can_be_read() -> None:
         assert dict(strict.machines) == dict(lazy.machines)
         assert (strict.units, strict.gpu_models, strict.digest) == (lazy.units, lazy.gpu_models, lazy.digest)
         assert all(key == row.key for key, row in lazy.machines.items())
+        assert list(lazy.machines) == list(strict.machines)
+        assert "n1-standard-4 nowhere" not in lazy.machines
+        assert "nothing us-central1" not in lazy.machines
+    for price_list in embedded_book().lists:
+        assert price_list == read_list(
+            price_list.text, where=price_list.seller, seller=price_list.seller, source=price_list.source
+        )
