@@ -8,6 +8,7 @@ PORT ?= 8501
 DIR ?=
 COUNT ?= 5000
 ONLY ?=
+KEEP ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup app test check format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
@@ -56,15 +57,15 @@ reference: setup ## the second simulation: every recorded verdict, then the engi
 	@$(BIN)/python -m tests.reference tests/conformance/rollouts
 	@$(BIN)/python -m tests.properties $(COUNT)
 
-bench: setup ## the figures of speed and memory, each beside its target (ONLY=start for some of them)
-	@$(BIN)/python -m tests.bench $(addprefix --only ,$(ONLY))
+bench: setup ## the figures of speed and memory, each beside its target (ONLY=start for a part; KEEP=1 makes docs/speed.md's table of them)
+	@$(BIN)/python -m tests.bench $(addprefix --only ,$(ONLY)) $(if $(KEEP),--keep)
 
 regression: setup ## whether something has become three times slower, beside a comparator of the same run (a minute)
 	@$(BIN)/python -m tests.bench.regression
 
 bench-browser: setup ## from a changed input to the new answer, in a real browser
 	@$(BIN)/python -m tests.browser.prepare
-	@$(BIN)/python -m tests.browser.bench
+	@$(BIN)/python -m tests.browser.bench $(ONLY) $(if $(KEEP),--keep)
 
 trust: setup ## hostile inputs, probes, people at once, a soak: a table (an hour or two; goes on where it was left)
 	@$(BIN)/python -m tests.trust

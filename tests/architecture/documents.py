@@ -32,6 +32,7 @@ from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
 from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
+from tests.bench import page
 from tests.builders.wrapped import wrapped_to
 from tests.collection import asking
 from tests.deploy import chart
@@ -394,6 +395,8 @@ if __name__ == "__main__":
     rollout.write_text(with_fields(rollout.read_text(encoding="utf-8")), encoding="utf-8")
     store = ROOT / STORE
     store.write_text(with_tables(store.read_text(encoding="utf-8")), encoding="utf-8")
+    speed = ROOT / page.PAGE
+    speed.write_text(page.with_table(speed.read_text(encoding="utf-8")), encoding="utf-8")
     spot = ROOT / "docs/spot.md"
     spot.write_text(worlds.with_table(with_worked_example(spot.read_text(encoding="utf-8"))), encoding="utf-8")
     gate = ROOT / "docs/gate.md"

@@ -1,22 +1,19 @@
 """``make bench``: the figures of speed and memory, each beside its target and a comparator of the same run.
 
-``python -m tests.bench [--nodes N]… [--only WORD]…`` (``make bench ONLY=WORD``) measures less; ``--markdown`` prints rows as documents
-have them. At its end stands which targets were missed, and the exit status is 1 then. A missed target on a busy machine is no fault of the
-code: `tests.bench.regression` is what continuous integration asks.
+``python -m tests.bench [--only WORD]…`` (``make bench ONLY=WORD``) measures a part; `huge` is measured only so. ``--keep``
+(``make bench KEEP=1``) keeps a whole run's figures in ``tests/bench/measured.json`` and makes the table of docs/speed.md of them. At its end
+stands which targets were missed and which figures failed, and the exit status is 1 then. A missed target on a busy machine is no fault of
+the code: `tests.bench.regression` is what continuous integration asks.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from pathlib import Path
-from statistics import median
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import click
@@ -27,13 +24,11 @@ from planner.capacity import rollouts, seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
-from planner.capacity.strategy_prices import costs_of
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
-from planner.questions import plan as plan_question
 from planner.questions import restarts as restarts_question
 from planner.rollout import grid as grids
 from planner.rollout import prepared as prepared_question
@@ -44,134 +39,69 @@ from planner.sources.prices import embedded_book
 from planner.spot import economics, months
 from planner.spot.assumptions import Assumptions
 from planner.spot.fleet import fleet_savings
-from tests.bench import clusters, commands, crowd, history, live
+from tests.bench import clusters, commands, crowd, history, inputs, live, page
 from tests.bench import webhook as webhooks
-from tests.bench.table import Figure, best, header, once
+from tests.bench.inputs import COPIES, DEMO, FIVE, HUGE, OPENB, QUIET, ROLLS, STUCK, VARIED
+from tests.bench.table import Figure, Found, best, header, measured, once
 from tests.reference.simulation import simulate
 
-SIZES = (100, 1_000, 5_000, 65_000)
-LARGEST_AS_JSON = 5_000  # nodes; 65,000 would have 8 GB
-LARGEST_OVERVIEW = 5_000  # nodes; 19,500 workloads are no question for a page
-CLUSTER_CAPACITY_SECONDS = 5.0  # kubernetes-sigs/cluster-capacity on this cluster and shape, measured elsewhere
-LARGEST_FOR_REFERENCE = 100  # nodes; the reference works object by object, half a minute for one verdict here
+CLUSTER_CAPACITY_SECONDS = (
+    5.0  # kubernetes-sigs/cluster-capacity on openb and this shape, measured elsewhere: it needs an API server
+)
+MINUTES = 16  # of a whole run, on two quiet cores
 
 
-# ── loading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def load(nodes: int) -> Iterator[Figure]:
-    """Time and memory of reading a dump, beside a bare decode of the same bytes; each in a process of its own."""
-    yield from _load(_cluster(nodes), clusters.kubectl_json(layout(nodes)), is_target=nodes == 5_000)
+# ── answers in one process, of the five clusters ─────────────────────────────────────────────────────────────────────
+def questions() -> Iterator[Figure]:
+    """What the pages and the webhook ask of a cluster that is read: seconds of CPU."""
+    for cluster in FIVE:
+        yield from _asked(cluster)
 
 
-def _load(cluster: str, dump: Iterable[bytes], *, is_target: bool) -> Iterator[Figure]:
-    with tempfile.TemporaryDirectory(prefix="headroom-bench-") as folder:
-        path = Path(folder) / "cluster.json"
-        with path.open("wb") as file:
-            file.writelines(dump)
-        size = path.stat().st_size
-        bare = min((_loaded(path, "bare") for _ in range(3)), key=lambda run: run["seconds"])
-        ours = min((_loaded(path, "headroom") for _ in range(3)), key=lambda run: run["seconds"])
-    yield Figure(
-        figure=f"load a kubectl dump of {size / 1e6:,.0f} MB",
-        cluster=cluster,
-        seconds=ours["seconds"],
-        beside="bare decode, gc off",
-        beside_seconds=bare["seconds"],
-        at_most_ratio=2.0 if is_target else None,
-    )
-    peak = f"bare decode {bare['peak_bytes'] / size:.3g} x"
-    yield Figure(
-        figure="peak memory of that process / the file",
-        cluster=cluster,
-        beside=peak,
-        ratio=ours["peak_bytes"] / size,
-        at_most_ratio=3.0 if is_target else None,
-    )
+def _asked(cluster: str) -> Iterator[Figure]:
+    slack = 4 if cluster == VARIED else 1  # no two shapes are alike there
 
+    def figure(what: str, ask: Callable[[], float], target: float, **more: Any) -> Figure:
+        return Figure(figure=f"{what}; CPU", cluster=cluster, at_most_seconds=target * slack, **{"take": ask, **more})
 
-def _loaded(path: Path, way: str) -> dict[str, float]:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.bench.load", str(path), way], check=True, capture_output=True, text=True
-    )
-    figures: dict[str, float] = json.loads(run.stdout)
-    return figures
+    def first() -> float:
+        snapshot = inputs.snapshot(cluster)
+        return once(lambda: rollouts.rollout(snapshot, _restart(STUCK[cluster], 0)))
 
+    def verdict(key: str, runs: int, *, ties: bool = False) -> float:
+        snapshot = inputs.snapshot(cluster)
+        rollouts.rollout(snapshot, _restart(key, 0))
+        return best(lambda run: rollouts.rollout(snapshot, _restart(key, run, ties=ties)), runs=runs)
 
-# ── verdicts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def rollout(nodes: int) -> Iterator[Figure]:
-    """The four questions of the Rollout and Overview pages."""
-    snapshot, cluster, is_target = made(nodes), _cluster(nodes), nodes == 5_000
-    yield Figure(
-        figure="first verdict, tables not yet made",
-        cluster=cluster,
-        seconds=once(lambda: rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))),
-    )
-    for key, what in ((clusters.FIFTY, "completes"), (clusters.HELD, "stuck")):
-        replicas = next(w.replicas for w in snapshot.workloads if w.key == key)
+    def grid() -> float:
+        snapshot, key = inputs.snapshot(cluster), clusters.TEN if cluster == QUIET else STUCK[cluster]
+        return best(lambda run: grids.strategy_grid(snapshot, _restart(key, run), key), runs=5)
+
+    def of_snapshot(ask: Callable[[Snapshot], object], runs: int) -> Callable[[], float]:
+        return lambda: best(lambda _: ask(inputs.snapshot(cluster)), runs=runs)
+
+    yield figure("the first verdict, tables not yet made", first, 0.5)
+    beside = {"beside": "plain reference", "take": lambda: Found(seconds=verdict(STUCK[DEMO], 9), beside=_reference())}
+    yield figure("one verdict, stuck", lambda: verdict(STUCK[cluster], 9), 0.020, **(beside if cluster == DEMO else {}))
+    yield figure("one verdict, completes", lambda: verdict(ROLLS[cluster], 9), 0.020)
+    yield figure("one verdict with ways out and ties", lambda: verdict(STUCK[cluster], 3, ties=True), 0.5)
+    yield figure("strategy grid", grid, 0.100 if cluster in (COPIES, VARIED) else 0.300)
+    yield figure("every workload's own rollout", of_snapshot(overviews.played, 2), 5.0)
+    yield figure("what is left", of_snapshot(capacity_left.capacity, 3), 0.3)
+    yield figure("seats", of_snapshot(seats.seats, 3), 0.3)
+    yield figure("restarts, and the cure of one loop", of_snapshot(_one_cure, 1), 2.0)
+    yield figure("drift, and the rollout of one suggestion", of_snapshot(_one_suggestion, 1), 2.0)
+    if cluster in (COPIES, QUIET):
+        yield figure("fleet savings by repacking", of_snapshot(lambda s: fleet_savings(s, embedded_book(), {}), 1), 5.0)
+    if cluster == OPENB:
         yield Figure(
-            figure=f"one verdict, {replicas} replicas, {what}",
-            cluster=cluster,
-            seconds=_verdict_seconds(nodes, key),
-            beside="reference" if nodes <= LARGEST_FOR_REFERENCE else "",
-            beside_seconds=_reference_seconds(nodes, key),
-            at_most_seconds=0.020 if is_target else None,
-        )
-    yield Figure(
-        figure="the same with remedies and ties",
-        cluster=cluster,
-        seconds=best(lambda run: rollouts.rollout(snapshot, _restart(clusters.HELD, run, ties=True)), runs=3),
-    )
-    yield Figure(
-        figure="strategy grid 11 x 11",
-        cluster=cluster,
-        seconds=best(lambda run: grids.strategy_grid(snapshot, _restart(clusters.TEN, run), clusters.TEN), runs=5),
-        at_most_seconds=0.300 if is_target else None,
-    )
-    if nodes <= LARGEST_OVERVIEW:
-        yield Figure(
-            figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
-            cluster=cluster,
-            seconds=best(lambda _: overviews.played(snapshot), runs=3),
-            at_most_seconds=5.0 if is_target else None,
-        )
-    if nodes == 65_000:
-        yield Figure(
-            figure="one verdict at 65,000 nodes / at 5,000",
-            cluster=cluster,
-            seconds=_verdict_seconds(65_000, clusters.FIFTY),
-            beside="5,000 nodes",
-            beside_seconds=_verdict_seconds(5_000, clusters.FIFTY),
-            at_most_ratio=10,
-        )
-
-
-def flying(_: int) -> Iterator[Figure]:
-    """Verdicts beside others in flight: of the workloads that `rollout` asks about, and of some drawn ones."""
-    for nodes, count in ((1_000, 20), (5_000, 200)):
-        snapshot, cluster = clusters.in_flight(made(nodes), count), f"{_cluster(nodes)}, {count} in flight"
-        rolling = [one.key for one in snapshot.workloads if one.traits.has_replicas and one.replicas > 1]
-        keys = [clusters.FIFTY, clusters.HELD, clusters.TEN, *random.Random(nodes).sample(rolling, 40)]
-        rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
-        taken = sorted(
-            best(lambda run, k=key, s=snapshot: rollouts.rollout(s, _restart(k, run)), runs=3)  # type: ignore[misc]
-            for key in keys
-        )
-        target = 0.050 if nodes == 5_000 else None
-        for what, seconds in (
-            ("median", median(taken)),
-            ("nine tenths", taken[len(taken) * 9 // 10]),
-            ("slowest", taken[-1]),
-        ):
-            yield Figure(
-                figure=f"one verdict, of {len(keys)}: {what}", cluster=cluster, seconds=seconds, at_most_seconds=target
-            )
-        if nodes == 1_000:
-            yield Figure(
-                figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
-                cluster=cluster,
-                seconds=best(lambda _, s=snapshot: overviews.played(s), runs=2),  # type: ignore[misc]
-                beside="nothing in flight",
-                beside_seconds=_quiet_seconds(nodes, "overview"),
-            )
+            figure="how many more of one shape fit; CPU", cluster=cluster, beside="cluster-capacity elsewhere", at_most_seconds=0.005,
+            take=lambda: Found(seconds=_one_shape(inputs.snapshot(OPENB)), beside=CLUSTER_CAPACITY_SECONDS),
+        )  # fmt: skip
+    if cluster == QUIET:
+        yield figure("how many more of every shape fit", lambda: _all_shapes(inputs.snapshot(QUIET)), 0.3)
+        yield from _replicas()
+        yield from _flying()
 
 
 def _restart(key: str, seed: int, *, ties: bool = False) -> Scenario:
@@ -179,295 +109,126 @@ def _restart(key: str, seed: int, *, ties: bool = False) -> Scenario:
     return Scenario(changes=(WorkloadChange(workload=key),), seed=seed, runs=50 if ties else 1, with_remedies=ties)
 
 
-@cache
-def _verdict_seconds(nodes: int, key: str) -> float:
-    snapshot = made(nodes)
-    rollouts.rollout(snapshot, _restart(key, 0))
-    return best(lambda run: rollouts.rollout(snapshot, _restart(key, run)), runs=9)
-
-
-def _reference_seconds(nodes: int, key: str) -> float | None:
-    if nodes > LARGEST_FOR_REFERENCE:
-        return None
-    items: list[Any] = json.loads(b"".join(clusters.kubectl_json(layout(nodes))))["items"]
-    kind, namespace, name = key.split("/")
+def _reference() -> float:
+    """The tests' plain simulation, object by object, of the verdict on the demo."""
+    items: list[Any] = json.loads(inputs.file(DEMO).read_bytes())["items"]
+    kind, namespace, name = STUCK[DEMO].split("/")
     patch = {"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}
     return once(lambda: simulate(items, [{"kind": kind, "namespace": namespace, "name": name, "patch": patch}], []))
-
-
-def crowded(_: int) -> Iterator[Figure]:
-    """The same questions where pods wait, preempt and are spread: copies of the demo, beside the quiet cluster."""
-    for copies, quiet in ((42, 1_000), (208, 5_000)):
-        for varied in (False, True):
-            yield from _crowded(copies, quiet, varied=varied)
-    yield from _load("208 copies", crowd.kubectl_json(208), is_target=True)
-    yield from _waiting()
-    yield from _many_replicas()
-    yield from _compiled()
-
-
-def _crowded(copies: int, quiet: int, *, varied: bool) -> Iterator[Figure]:
-    snapshot = crowd.snapshot(copies, varied=varied)
-    is_target, slack = copies == 208, 4 if varied else 1
-    cluster = f"{copies} {'varied' if varied else 'copies'}"
-
-    def figure(what: str, seconds: float, beside: Callable[[], float] | None, target: float) -> Figure:
-        return Figure(
-            figure=what,
-            cluster=cluster,
-            seconds=seconds,
-            beside="quiet" if beside else "",
-            beside_seconds=beside() if beside else None,
-            at_most_seconds=target * slack if is_target else None,
-        )
-
-    def ask(key: str, run: int, *, ties: bool = False) -> object:
-        return rollouts.rollout(snapshot, _restart(key, run, ties=ties))
-
-    yield figure("first verdict, tables not yet made", once(lambda: ask(crowd.STUCK, 0)), None, 0.5)
-    yield figure(
-        "one verdict, stuck",
-        best(lambda run: ask(crowd.STUCK, run)),
-        lambda: _verdict_seconds(quiet, clusters.HELD),
-        0.020,
-    )
-    yield figure(
-        "the same with remedies and ties",
-        best(lambda run: ask(crowd.STUCK, run, ties=True), runs=3),
-        lambda: _quiet_seconds(quiet, "ties"),
-        0.500,
-    )
-    yield figure(
-        "strategy grid",
-        best(lambda run: grids.strategy_grid(snapshot, _restart(crowd.STUCK, run), crowd.STUCK), runs=5),
-        lambda: _quiet_seconds(quiet, "grid"),
-        0.100,
-    )
-    rolling = sum(w.traits.rolls_out for w in snapshot.workloads)
-    yield figure(
-        f"every workload's own rollout ({rolling:,})",
-        best(lambda _: overviews.played(snapshot), runs=2),
-        lambda: _quiet_seconds(quiet, "overview"),
-        5.0,
-    )
-    yield figure(
-        "readiness plan",
-        once(lambda: plan_question.answer(snapshot, plan_question.PlanSettings())),
-        lambda: _quiet_seconds(quiet, "plan"),
-        10.0,
-    )
-    yield figure("restarts, and the cure of one loop", once(lambda: _one_cure(snapshot)), None, 2.0)
-    yield figure("drift, and the rollout of one suggestion", once(lambda: _one_suggestion(snapshot)), None, 2.0)
-    yield figure(
-        "seats", best(lambda _: seats.seats(snapshot), runs=3), lambda: _quiet_seconds(quiet, "seats"), 0.300,
-    )  # fmt: skip
-    yield figure(
-        "capacity", best(lambda _: capacity_left.capacity(snapshot), runs=3),
-        lambda: _quiet_seconds(quiet, "capacity"), 0.300,
-    )  # fmt: skip
 
 
 def _one_cure(snapshot: Snapshot) -> object:
     """What the Restarts page asks for."""
     plan = restarts_question.answer(snapshot, restarts_question.RestartsSettings(cures=0))
-    return restarts_question.cure(snapshot, next(loop for loop in plan.report.loops if loop.suggestion))
+    loop = next((loop for loop in plan.report.loops if loop.suggestion), None)
+    return loop and restarts_question.cure(snapshot, loop)
 
 
 def _one_suggestion(snapshot: Snapshot) -> object:
     """What the Drift page asks for."""
     report = drift_question.answer(snapshot, drift_question.DriftSettings())
-    return drift_question.adopt(snapshot, next(one for service in report.services for one in service.suggestions))
+    one = next((one for service in report.services for one in service.suggestions), None)
+    return one and drift_question.adopt(snapshot, one)
+
+
+def _one_shape(snapshot: Snapshot) -> float:
+    cluster = prepared_question.compiled(snapshot)
+    shape = shape_of({NVIDIA_GPU: 1, CPU: 8000, MEMORY: 32 * 2**30}, origin=ShapeOrigin.TYPED)
+    return best(lambda _: fit(cluster, shape), runs=9)
+
+
+def _all_shapes(snapshot: Snapshot) -> float:
+    cluster = prepared_question.compiled(snapshot)
+    shapes = (*workload_shapes(cluster), *standard_shapes(cluster))
+    return best(lambda _: fits(cluster, shapes), runs=5)
+
+
+def _replicas() -> Iterator[Figure]:
+    """Ten thousand that find room: each is placed for itself."""
+    key = next(
+        w.key for w in inputs.snapshot(QUIET).workloads if w.kind == "Deployment" and w.name.startswith("general-0")
+    )
+    for is_new, share, what in (
+        (False, None, "scaled to"),
+        (True, "25%", "rolled out by quarters to"),
+        (True, None, "rolled out one by one to"),
+    ):
+        change = WorkloadChange(
+            workload=key, replicas=10_000, new_revision=is_new, max_surge=share, max_unavailable=share
+        )
+        yield Figure(
+            figure=f"one verdict, {what} 10,000 that find room; CPU", cluster=QUIET, at_most_seconds=1.0, take=partial(_changed, QUIET, change)
+        )  # fmt: skip
+
+
+def _changed(cluster: str, change: WorkloadChange) -> float:
+    snapshot = inputs.snapshot(cluster)
+    return best(
+        lambda run: rollouts.rollout(snapshot, Scenario(changes=(change,), seed=run, runs=1, with_remedies=False)),
+        runs=3,
+    )
+
+
+def _flying() -> Iterator[Figure]:
+    """Verdicts beside 200 others in flight: of the three that this cluster has for it, and of forty drawn ones."""
+    for what, share in (("median", 0.5), ("nine tenths", 0.9), ("slowest", 1.0)):
+        yield Figure(
+            figure=f"one verdict of 43 beside 200 in flight, {what}; CPU", cluster=QUIET, at_most_seconds=0.050,
+            take=lambda share=share: sorted(_in_flight())[min(42, int(43 * share))],  # type: ignore[misc]
+        )  # fmt: skip
 
 
 @cache
-def _quiet_seconds(nodes: int, question: str) -> float:
-    """What a question takes of the quiet cluster: once, as it stands beside several figures."""
-    calm = made(nodes)
-    match question:
-        case "ties":
-            return best(lambda run: rollouts.rollout(calm, _restart(clusters.HELD, run, ties=True)), runs=3)
-        case "grid":
-            return best(lambda run: grids.strategy_grid(calm, _restart(clusters.TEN, run), clusters.TEN), runs=5)
-        case "overview":
-            return best(lambda _: overviews.played(calm), runs=2)
-        case "plan":
-            return once(lambda: plan_question.answer(calm, plan_question.PlanSettings()))
-        case "seats":
-            return best(lambda _: seats.seats(calm), runs=3)
-    return best(lambda _: capacity_left.capacity(calm), runs=3)
+def _in_flight() -> tuple[float, ...]:
+    calm = inputs.snapshot(QUIET)
+    snapshot = clusters.in_flight(calm, 200)
+    rolling = [one.key for one in calm.workloads if one.traits.has_replicas and one.replicas > 1]
+    keys = [clusters.FIFTY, clusters.HELD, clusters.TEN, *random.Random(5_000).sample(rolling, 40)]
+    rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
+    return tuple(best(lambda run, k=key: rollouts.rollout(snapshot, _restart(k, run)), runs=3) for key in keys)  # type: ignore[misc]
 
 
-def _waiting() -> Iterator[Figure]:
-    """One verdict against how many pods wait that are alike."""
-    for waiting in (0, 100, 1_000, 10_000):
-        snapshot = crowd.waiting(waiting)
-        key = crowd.STUCK
-        rollouts.rollout(snapshot, _restart(key, 0))
+# ── what isn't of the five clusters ──────────────────────────────────────────────────────────────────────────────────
+def many() -> Iterator[Figure]:
+    """Many that wait, beside none; and ten thousand replicas asked of the demo."""
+    for waiting in (0, 10_000):
         yield Figure(
-            figure="one verdict",
-            cluster=f"{waiting:,} wait",
-            seconds=best(lambda run, s=snapshot: rollouts.rollout(s, _restart(crowd.STUCK, run)), runs=5),  # type: ignore[misc]
+            figure=f"one verdict where {waiting:,} more wait; CPU", cluster=DEMO, take=partial(_beside, waiting)
         )
-
-
-def _many_replicas() -> Iterator[Figure]:
-    """Ten thousand that wait, and ten thousand that find room: then each is placed for itself."""
-    snapshot = demo.read()
-    for replicas in (1_000, 10_000):
-        change = WorkloadChange(workload="Deployment/prod/web", replicas=replicas)
-        yield Figure(
-            figure=f"one verdict, {replicas:,} replicas",
-            cluster="demo",
-            seconds=best(
-                lambda run, c=change: rollouts.rollout(  # type: ignore[misc]
-                    snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
-                ),
-                runs=3,
-            ),
-            at_most_seconds=1.0,
-        )
-    growing = pools(prepared_question.compiled(snapshot))
     for workload in ("Deployment/prod/web", "Deployment/prod/llm-serve"):
-        for replicas in (1_000, 10_000):
-            change = WorkloadChange(workload=workload, replicas=replicas)
-            yield Figure(
-                figure=f"whole answer: ways out, growth, {workload.rpartition('/')[2]} at {replicas:,} replicas",
-                cluster="demo",
-                seconds=best(
-                    lambda run, c=change: rollouts.rollout(snapshot, Scenario(changes=(c,), seed=run), growing),  # type: ignore[misc]
-                    runs=2,
-                ),
-                at_most_seconds=1.0,
-            )
-            yield Figure(
-                figure=f"every strategy and its price, {workload.rpartition('/')[2]} at {replicas:,} replicas",
-                cluster="demo",
-                seconds=best(
-                    lambda run, c=change: costs_of(  # type: ignore[misc]
-                        snapshot, Scenario(changes=(c,), seed=run), c.workload, embedded_book(), {}
-                    ),
-                    runs=1,
-                ),
-            )
-
-    snapshot = made(5_000)
-    key = next(one.key for one in snapshot.workloads if one.kind == "Deployment" and one.name.startswith("general-0"))
-    for replicas in (1_000, 10_000):
-        for is_new, share, what in (
-            (False, None, "scaled to"),
-            (True, "25%", "rolled out by quarters to"),
-            (True, None, "rolled out to"),
-        ):
-            change = WorkloadChange(
-                workload=key, replicas=replicas, new_revision=is_new, max_surge=share, max_unavailable=share
-            )
-            yield Figure(
-                figure=f"one verdict, {what} {replicas:,} that find room",
-                cluster=_cluster(5_000),
-                seconds=best(
-                    lambda run, c=change: rollouts.rollout(  # type: ignore[misc]
-                        snapshot, Scenario(changes=(c,), seed=run, runs=1, with_remedies=False)
-                    ),
-                    runs=2,
-                ),
-                at_most_seconds=1.0,
-            )
-
-
-def _compiled() -> Iterator[Figure]:
-    """Microseconds of compiling a pod: the time is linear in pods."""
-    of_a_pod = {}
-    for nodes in (5_000, 65_000):
-        snapshot = made(nodes)
-        seconds = best(lambda _, s=snapshot: Cluster(s), runs=3)  # type: ignore[misc]
-        of_a_pod[nodes] = seconds / len(snapshot.pods)
-        yield Figure(figure=f"compiling {len(snapshot.pods):,} pods", cluster=_cluster(nodes), seconds=seconds)
-    yield Figure(
-        figure="compiling a pod at 65,000 nodes / at 5,000",
-        cluster=_cluster(65_000),
-        ratio=of_a_pod[65_000] / of_a_pod[5_000],
-        at_most_ratio=3.0,
-    )
-
-
-def openb(_: int) -> Iterator[Figure]:
-    """The same questions on the recorded production cluster."""
-    snapshot = demo.read_large()
-    cluster = "openb"
-    biggest = max(snapshot.workloads, key=lambda workload: workload.replicas)
-    tenfold = next(workload for workload in snapshot.workloads if workload.replicas == 10)
-    yield Figure(
-        figure="first verdict, tables not yet made",
-        cluster=cluster,
-        seconds=once(lambda: rollouts.rollout(snapshot, _restart(biggest.key, 0))),
-    )
-    for workload in (biggest, tenfold):
+        change = WorkloadChange(workload=workload, replicas=10_000)
+        name = workload.rpartition("/")[2]
         yield Figure(
-            figure=f"one verdict, {workload.replicas:,} replicas",
-            cluster=cluster,
-            seconds=best(lambda run, key=workload.key: rollouts.rollout(snapshot, _restart(key, run)), runs=5),  # type: ignore[misc]
-        )
-    yield Figure(
-        figure="strategy grid 11 x 11",
-        cluster=cluster,
-        seconds=best(lambda run: grids.strategy_grid(snapshot, _restart(tenfold.key, run), tenfold.key), runs=3),
-    )
-    yield Figure(
-        figure=f"every workload's own rollout ({len(snapshot.workloads):,})",
-        cluster=cluster,
-        seconds=best(lambda _: overviews.played(snapshot), runs=2),
-    )
+            figure=f"one verdict, {name} at 10,000 replicas; CPU", cluster=DEMO, at_most_seconds=1.0, take=partial(_changed, DEMO, change)
+        )  # fmt: skip
+        yield Figure(
+            figure=f"the same with ways out and growth, {name}; CPU", cluster=DEMO, at_most_seconds=1.0, take=partial(_whole, change)
+        )  # fmt: skip
 
 
-# ── capacity ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def capacity(_: int) -> Iterator[Figure]:
-    """How many more pods of a shape fit."""
-    cluster = prepared_question.compiled(demo.read_large())
-    shape = shape_of({NVIDIA_GPU: 1, CPU: 8000, MEMORY: 32 * 2**30}, origin=ShapeOrigin.TYPED)
-    yield Figure(
-        figure=f"one shape: {fit(cluster, shape).count:,} more fit",
-        cluster="openb",
-        seconds=best(lambda _: fit(cluster, shape), runs=9),
-        beside="cluster-capacity",
-        beside_seconds=CLUSTER_CAPACITY_SECONDS,
-        at_most_seconds=0.005,
-    )
-    large = prepared_question.compiled(made(5_000))
-    shapes = (*workload_shapes(large), *standard_shapes(large))
-    yield Figure(
-        figure=f"all shapes ({len(shapes):,})",
-        cluster=_cluster(5_000),
-        seconds=best(lambda _: fits(large, shapes), runs=5),
-        at_most_seconds=0.300,
-    )
+def _beside(waiting: int) -> float:
+    snapshot = crowd.waiting(waiting)
+    rollouts.rollout(snapshot, _restart(crowd.STUCK, 0))
+    return best(lambda run: rollouts.rollout(snapshot, _restart(crowd.STUCK, run)), runs=5)
 
 
-# ── spot ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def spot(_: int) -> Iterator[Figure]:
+def _whole(change: WorkloadChange) -> float:
+    snapshot = demo.read()
+    growing = pools(prepared_question.compiled(snapshot))
+    return best(lambda run: rollouts.rollout(snapshot, Scenario(changes=(change,), seed=run), growing), runs=2)
+
+
+def spot() -> Iterator[Figure]:
     """Ten thousand months of 30 days of one pool, and what is told from them."""
     for nodes, minutes in ((6, 5.0), (6, 480.0), (32, 5.0), (32, 480.0)):
-        case = _case(nodes, minutes)
         yield Figure(
-            figure=f"savings, 10,000 runs, jobs of {minutes:g} min",
-            cluster=f"{nodes} spot nodes",
-            seconds=best(lambda run, case=case: _savings(replace(case, seed=run)), runs=7),  # type: ignore[misc]
-            at_most_seconds=0.300,
-        )
-
+            figure="savings, 10,000 runs; CPU", cluster=f"{nodes} spot nodes", one_of=f"jobs of {minutes:g} min", at_most_seconds=0.3,
+            take=partial(_savings, _case(nodes, minutes)),
+        )  # fmt: skip
     often = replace(_case(6, 5.0), hazard_low_per_hour=0.5, hazard_likely_per_hour=0.5, hazard_high_per_hour=0.5)
     yield Figure(
-        figure="savings, 10,000 runs, a loss each 2 h",
-        cluster="6 spot nodes",
-        seconds=best(lambda run: _savings(replace(often, seed=run)), runs=3),
-        at_most_seconds=3.0,
-    )
-    whole, book = made(5_000), embedded_book()
-    yield Figure(
-        figure="fleet savings by repacking",
-        cluster=_cluster(5_000),
-        seconds=best(lambda _: fleet_savings(whole, book, {}), runs=1),
-        at_most_seconds=5.0,
-    )
+        figure="savings, 10,000 runs, a loss each 2 h; CPU", cluster="6 spot nodes", at_most_seconds=3.0, take=partial(_savings, often)
+    )  # fmt: skip
 
 
 def _case(nodes: int, job_minutes: float) -> Assumptions:
@@ -482,81 +243,90 @@ def _case(nodes: int, job_minutes: float) -> Assumptions:
     )
 
 
-def _savings(assumptions: Assumptions) -> object:
-    return economics.savings(assumptions, months.simulate(assumptions))
+def _savings(assumptions: Assumptions) -> float:
+    def ask(run: int) -> object:
+        case = replace(assumptions, seed=run)
+        return economics.savings(case, months.simulate(case))
+
+    return best(ask, runs=5)
 
 
-# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-@cache
-def layout(nodes: int) -> clusters.Layout:
-    return clusters.lay_out(nodes)
-
-
-@cache
-def made(nodes: int) -> Snapshot:
-    return clusters.snapshot(layout(nodes))
-
-
-def _cluster(nodes: int) -> str:
-    return f"{nodes:,} nodes"
-
-
-def webhook(_: int) -> Iterator[Figure]:
+def webhook() -> Iterator[Figure]:
     """Reviews a second over TLS, no two alike, on the demo: from when each was due."""
     for kind, found in webhooks.measure("demo", demo.read()).items():
         yield Figure(
-            figure=f"webhook, p99 of 200 reviews a second: {kind}",
-            cluster="demo",
-            seconds=found.p99 / 1000,
-            beside="p50",
-            beside_seconds=found.p50 / 1000,
-            at_most_seconds=0.100,
-        )
+            figure="webhook, 200 reviews a second: p99; clock", cluster=DEMO, one_of=f"another {kind}", seconds=found.p99 / 1000,
+            beside="p50", beside_seconds=found.p50 / 1000, at_most_seconds=0.100,
+        )  # fmt: skip
 
 
-MEASURES = {
+def huge() -> Iterator[Figure]:
+    """65,000 nodes: whole commands; one verdict and making tables of pods, beside 5,000 nodes."""
+    yield from commands.huge()
+    yield Figure(
+        figure="one verdict / at 5,000 nodes; CPU", cluster=HUGE, beside="5,000 nodes", at_most_ratio=10, take=partial(_larger, _one_verdict)
+    )  # fmt: skip
+    yield Figure(
+        figure="making tables, a pod / at 5,000 nodes; CPU", cluster=HUGE, beside="5,000 nodes", at_most_ratio=3, take=partial(_larger, _a_pod)
+    )  # fmt: skip
+
+
+def _larger(ask: Callable[[Snapshot], float]) -> Found:
+    made = (clusters.snapshot(clusters.lay_out(nodes, is_sparse=True)) for nodes in (5_000, 65_000))
+    small, large = map(ask, made)
+    return Found(seconds=large, beside=small)
+
+
+def _one_verdict(snapshot: Snapshot) -> float:
+    rollouts.rollout(snapshot, _restart(clusters.FIFTY, 0))
+    return best(lambda run: rollouts.rollout(snapshot, _restart(clusters.FIFTY, run)), runs=5)
+
+
+def _a_pod(snapshot: Snapshot) -> float:
+    return best(lambda _: Cluster(snapshot), runs=3) / len(snapshot.pods)
+
+
+# ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+MEASURES: dict[str, Callable[[], Iterator[Figure]]] = {
     "start": commands.start,
-    "commands": commands.commands,
-    "huge": commands.huge,
-    "webhook": webhook,
-    "load": load,
-    "rollout": rollout,
-    "crowded": crowded,
-    "flying": flying,
-    "openb": openb,
-    "capacity": capacity,
+    "load": commands.load,
+    "commands": commands.waited,
+    "both": commands.both,
+    "questions": questions,
+    "many": many,
     "spot": spot,
     "history": history.measure,
+    "sweep": history.sweeps,
+    "webhook": webhook,
     "live": live.figures,
 }
-OF_GENERATED_CLUSTERS: dict[Callable[[int], Iterator[Figure]], int] = {
-    load: LARGEST_AS_JSON,
-    rollout: max(SIZES),
-}  # and up to how many nodes
+APART = {"huge": huge}
+"""What a run of all leaves out: some minutes more, and 3 GB."""
 
 
 @click.command()
-@click.option("--nodes", type=click.Choice([str(size) for size in SIZES]), multiple=True, help="Only these sizes.")
-@click.option("--only", type=click.Choice(list(MEASURES)), multiple=True, help="Only these figures.")
-@click.option("--markdown", "is_markdown", is_flag=True, help="The table in Markdown.")
-def bench(nodes: tuple[str, ...], only: tuple[str, ...], *, is_markdown: bool) -> None:
+@click.option("--only", type=click.Choice([*MEASURES, *APART]), multiple=True, help="Only these figures.")
+@click.option("--keep", is_flag=True, help="Make the table of docs/speed.md of this run: of all, or of `huge`.")
+def bench(only: tuple[str, ...], *, keep: bool) -> None:
     """Measure and print the table."""
-    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n")
-    print(header(is_markdown=is_markdown))
+    if keep and only not in ((), ("huge",)):
+        raise click.UsageError("only a whole run is kept, or that of huge")
+    started, start = page.begun(), time.monotonic()
+    if not only:
+        print(f"About {MINUTES} minutes on two quiet cores; ONLY={'|'.join([*MEASURES, *APART])} measures a part.")
+    print(f"Python {started.python}, {started.cores} cores, load {started.load_before}\n\n{header()}")
     figures = []
-    for measure in (MEASURES[name] for name in only or MEASURES):
-        largest = OF_GENERATED_CLUSTERS.get(measure)
-        sizes = [0] if largest is None else [size for size in map(int, nodes or SIZES) if size <= largest]
-        for figure in (figure for size in sizes for figure in measure(size)):
-            print(figure.line(is_markdown=is_markdown), flush=True)
+    for name in only or MEASURES:
+        begin = time.monotonic()
+        for figure in measured({**MEASURES, **APART}[name](), name):
+            print(figure.line(), flush=True)
             figures.append(figure)
-    missed = [figure for figure in figures if figure.is_met is False]
-    print(f"\n{sum(figure.is_met is True for figure in figures)} targets met, {len(missed)} missed")
-    for figure in missed:
-        print(
-            f"missed: {figure.figure}, {figure.cluster}: {figure.cells['measured'] or figure.cells['ratio']}, {figure.cells['target']}"
-        )
-    sys.exit(bool(missed))
+        print(f"({name}: {(time.monotonic() - begin) / 60:.1f} minutes)", flush=True)
+    run = page.ended(started, figures, (time.monotonic() - start) / 60)
+    print(f"\n{run.told()}")
+    if keep:
+        page.keep("huge" if only else "bench", run)
+    sys.exit(any(figure.is_met is False for figure in figures))
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ COPIES = 6
 
 def ratios() -> Iterator[tuple[str, float]]:
     """Figure, how many times what stands beside it."""
-    numpy = min(commands.run("-c", "import numpy, msgspec, click").cpu_seconds for _ in range(5))
+    numpy = min(commands.run(*commands.NUMPY).cpu_seconds for _ in range(5))
     for command in ("rollout --help", "rollout demo", "savings demo"):
         yield (
             f"headroom {command} / a start of Python with numpy",

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
-COLUMNS = "{figure:<44} {cluster:<14} {measured:>10} {beside:>28} {ratio:>8} {target:>10}  {met}"
+COLUMNS = "{figure:<52} {cluster:<14} {measured:>9} {beside:>26} {ratio:>8} {target:>9}  {met}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What measuring gave: seconds, or a ratio; `beside` is what the comparator took for the same in this run."""
+
+    seconds: float | None = None
+    beside: float | None = None
+    ratio: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """One measured thing: seconds, or a ratio where `seconds` is None.
 
-    `beside_seconds` is what the comparator took for the same in this run; None where there is none. A target is an upper
-    bound of the seconds or of the ratio; a figure without one is told for information.
+    `beside_seconds` is what the comparator took for the same in this run; None where there is none. A target is a bound of the
+    seconds or of the ratio; a figure without one is told for information. `one_of` tells figures apart that documents have as one
+    row. `failed` is the error of a figure that couldn't be measured. `take` measures: what it gives is put into the figure.
     """
 
     figure: str
-    cluster: str
+    cluster: str = ""
+    one_of: str = ""
     seconds: float | None = None
     beside: str = ""
     beside_seconds: float | None = None
     ratio: float | None = None
     at_most_seconds: float | None = None
     at_most_ratio: float | None = None
+    at_least_ratio: float | None = None
+    failed: str = ""
+    take: Callable[[], Found | float] | None = None
 
     @property
     def quotient(self) -> float | None:
@@ -34,61 +48,81 @@ class Figure:
 
     @property
     def is_met(self) -> bool | None:
-        """None where there is no target."""
+        """None where there is no target. What failed isn't met."""
+        if self.failed:
+            return False
         if self.at_most_seconds is not None and self.seconds is not None:
             return self.seconds <= self.at_most_seconds
         if self.at_most_ratio is not None and self.quotient is not None:
             return self.quotient <= self.at_most_ratio
+        if self.at_least_ratio is not None and self.quotient is not None:
+            return self.quotient >= self.at_least_ratio
         return None
 
     @property
-    def cells(self) -> dict[str, str]:
-        """What the table has of it, by column."""
-        target = ""
+    def measured(self) -> str:
+        """What was measured, in the unit of the target."""
+        if self.seconds is None or self.at_most_ratio is not None or self.at_least_ratio is not None:
+            return "" if self.quotient is None else f"{self.quotient:.3g} x"
+        return spoken(self.seconds)
+
+    @property
+    def target(self) -> str:
         if self.at_most_seconds is not None:
-            target = f"<= {spoken(self.at_most_seconds)}"
-        elif self.at_most_ratio is not None:
-            target = f"<= {self.at_most_ratio:g} x"
+            return f"≤ {spoken(self.at_most_seconds)}"
+        if self.at_most_ratio is not None:
+            return f"≤ {self.at_most_ratio:g} x"
+        return "" if self.at_least_ratio is None else f"≥ {self.at_least_ratio:g} x"
+
+    @property
+    def name(self) -> str:
+        return f"{self.figure}: {self.one_of}" if self.one_of else self.figure
+
+    def line(self) -> str:
+        """The figure as a row of what a run prints."""
         beside = f"{self.beside} {spoken(self.beside_seconds)}" if self.beside_seconds is not None else self.beside
-        return {
-            "figure": self.figure,
-            "cluster": self.cluster,
-            "measured": spoken(self.seconds),
-            "beside": beside,
-            "ratio": "" if self.quotient is None else f"{self.quotient:.3g} x",
-            "target": target,
-            "met": {True: "met", False: "NOT MET", None: ""}[self.is_met],
-        }
-
-    def line(self, *, is_markdown: bool = False) -> str:
-        """The figure as a row of the table."""
-        return _row(self.cells, is_markdown)
+        cells = {
+            "figure": self.name, "cluster": self.cluster, "measured": spoken(self.seconds), "beside": beside,
+            "ratio": "" if self.quotient is None else f"{self.quotient:.3g} x", "target": self.target,
+            "met": f"FAILED: {self.failed}" if self.failed else {True: "met", False: "NOT MET", None: ""}[self.is_met],
+        }  # fmt: skip
+        return COLUMNS.format(**cells).rstrip()
 
 
-_HEADINGS = {
-    "figure": "figure",
-    "cluster": "cluster",
-    "measured": "measured",
-    "beside": "beside it",
-    "ratio": "ratio",
-    "target": "target",
-    "met": "",
-}
+def header() -> str:
+    cells = {"figure": "figure", "cluster": "cluster", "measured": "measured", "beside": "beside it", "ratio": "ratio"}
+    return COLUMNS.format(**cells, target="target", met="").rstrip()
 
 
-def header(*, is_markdown: bool = False) -> str:
-    return _row(_HEADINGS, is_markdown) + ("\n" + "| --- " * len(_HEADINGS) + "|" if is_markdown else "")
+def measured(figures: Iterable[Figure], part: str) -> Iterator[Figure]:
+    """Each figure with what measuring it gave. One that can't be measured is told with its error, and the others go on."""
+    try:
+        for figure in figures:
+            yield figure if figure.take is None else _taken(figure)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        yield Figure(figure=f"what {part} would have measured further", cluster="", failed=_told(error))
 
 
-def _row(cells: dict[str, str], is_markdown: bool) -> str:
-    return f"| {' | '.join(cells.values())} |" if is_markdown else COLUMNS.format(**cells).rstrip()
+def _taken(figure: Figure) -> Figure:
+    assert figure.take is not None
+    try:
+        found = figure.take()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        return replace(figure, take=None, failed=_told(error))
+    if isinstance(found, float):
+        return replace(figure, take=None, seconds=found)
+    return replace(figure, take=None, seconds=found.seconds, beside_seconds=found.beside, ratio=found.ratio)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__} {' '.join(str(error).split())}"[:200].strip()
 
 
 def spoken(seconds: float | None) -> str:
     """``"12.3 ms"``, ``"4.56 s"``; nothing for None."""
     if seconds is None:
         return ""
-    return f"{seconds * 1000:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+    return f"{seconds * 1000:.3g} ms" if seconds < 0.1 else f"{seconds:.3g} s"
 
 
 def once(call: Callable[[], object]) -> float:
@@ -98,7 +132,7 @@ def once(call: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def best(call: Callable[[int], object], *, runs: int = 7, budget_seconds: float = 20.0) -> float:
+def best(call: Callable[[int], object], *, runs: int = 7, budget_seconds: float = 10.0) -> float:
     """The least seconds of up to `runs` calls, each given its number; fewer calls once the budget is spent.
 
     The least, as `timeit` has it: what is above it is the machine's other business.

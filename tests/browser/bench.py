@@ -2,7 +2,8 @@
 
 From the key that ends the input to the moment at which the new answer stands on the page, script and drawing together; the
 rest of the page may follow. One session, warm: each page is visited before it is timed. First visits are a second session's. Then
-twenty people who come at once, until each one's page is whole. At its end stands which targets were missed; the exit status is 1 then.
+twenty people who come at once, until each one's page is whole. What can't be timed is told, and the rest goes on. At its end stands
+which targets were missed; the exit status is 1 then. With ``--keep`` the table of docs/speed.md is made of the run (`tests.bench.page`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -19,13 +20,15 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.bench import page
+from tests.bench.table import Figure
 from tests.browser import engine
 from tests.browser.dashboard import Visitor, pages
 from tests.running_app import running_app, scripted
 from tests.trust import crowded_app
 from tests.trust.people import hold
 
-ROUNDS = 20
+ROUNDS, COLD = 20, 2
 TARGET_MS = {"demo": 300, "openb": 600}
 FIRST_VISIT_MS = {"demo": 1_000, "openb": 1_500}
 PEOPLE, PEOPLE_MS = 20, 5_000
@@ -44,11 +47,15 @@ _FIRST = """() => document.querySelector('[data-testid="stMain"] '
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One figure: what was timed, how often, and its target."""
+    """One figure: what was timed where, how often, its target, and what an empty page of Streamlit took for it in the same run."""
 
     what: str
-    milliseconds: tuple[float, ...]
+    cluster: str
+    page: str = ""
+    milliseconds: tuple[float, ...] = ()
     target: float | None = None
+    empty: float | None = None
+    failed: str = ""
 
     @property
     def late(self) -> float:
@@ -58,12 +65,36 @@ class Line:
 
     @property
     def is_missed(self) -> bool:
-        return self.target is not None and self.late >= self.target
+        return bool(self.failed) or (self.target is not None and self.late >= self.target)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(part for part in (self.page, self.cluster, self.what) if part)
 
     def text(self) -> str:
+        if self.failed:
+            return f"{self.name:<58} FAILED: {self.failed}"
         middle, number = statistics.median(self.milliseconds), len(self.milliseconds)
         aim = "" if self.target is None else f"{'✗' if self.is_missed else '✓'} under {self.target:,.0f} ms"
-        return f"{self.what:<58} {middle:>8,.0f} {self.late:>8,.0f} {number:>4}  {aim}"
+        times = "" if self.empty is None else f"({middle / self.empty:.1f} x empty)"
+        return f"{self.name:<58} {middle:>8,.0f} {self.late:>8,.0f} {number:>4}  {aim:<18} {times}".rstrip()
+
+    @property
+    def figure(self) -> Figure:
+        """The line as the table of docs/speed.md has it: p95, by the clock; beside it the empty page's median."""
+        return Figure(
+            figure=f"{self.what}; clock, p95", cluster=self.cluster, one_of=self.page, failed=self.failed,
+            seconds=None if self.failed else self.late / 1000, at_most_seconds=None if self.target is None else self.target / 1000,
+            beside="" if self.empty is None else "empty page", beside_seconds=None if self.empty is None else self.empty / 1000,
+        )  # fmt: skip
+
+
+def timed(line: Line, take: Callable[[], Iterable[float]], *, cold: int = 0) -> Line:
+    """`line` with the seconds that `take` gives but for the first few; one that can't be timed says why."""
+    try:
+        return replace(line, milliseconds=tuple(1000 * seconds for seconds in take())[cold:])
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        return replace(line, failed=f"{type(error).__name__} {' '.join(str(error).split())}"[:200])
 
 
 @contextmanager
@@ -73,69 +104,54 @@ def visiting(browser: Browser, url: str) -> Iterator[Visitor]:
     context.close()
 
 
-def replicas_changed(
-    visitor: Visitor, cluster: str, workload: str, numbers: Callable[[int], int], named: str = ""
-) -> Line:
+def replicas_changed(visitor: Visitor, cluster: str, workload: str, numbers: Callable[[int], int]) -> Iterator[float]:
     """The Rollout page: another number of replicas, until the verdict's figures are for it."""
     visitor.open(f"rollout?cluster={cluster}&workload={workload}")
     visitor.page.wait_for_timeout(2_000)
     field = visitor.page.get_by_label("Replicas", exact=True).first
-    taken = []
-    for place in range(ROUNDS + 2):
+    for place in range(ROUNDS + COLD):
         number = numbers(place)
         field.fill(str(number))
         start = time.perf_counter()
         field.press("Enter")
         visitor.page.wait_for_function(_ANSWERED, arg=[f"Replicas {number}", number], polling="raf", timeout=60_000)
-        taken.append((time.perf_counter() - start) * 1000)
+        yield time.perf_counter() - start
         visitor.settle()
-    return Line(
-        what=f"Rollout, {named or cluster}: replicas changed", milliseconds=tuple(taken[2:]), target=TARGET_MS[cluster]
-    )
 
 
-def people(address: str, where: str, target: float | None = None) -> Line:
+def people(address: str) -> tuple[float, ...]:
     """Twenty who come at once: until each one's first page is whole. They speak Streamlit's messages, without a browser each."""
     with ThreadPoolExecutor(1) as beside:  # Playwright's loop runs in this thread
         visits = beside.submit(hold, address, PEOPLE, rounds=1, think_seconds=0).result()
     assert not visits.errors, visits.errors
-    return Line(
-        what=f"{PEOPLE} people at once, {where}: first page", milliseconds=tuple(1000 * s for s in visits.first), target=target
-    )  # fmt: skip
+    return tuple(visits.first)
 
 
-def empty_page(browser: Browser, folder: Path) -> tuple[Line, Line]:
+def first_visits(browser: Browser, url: str, path: str, count: int) -> Iterator[float]:
+    """A page in sessions of its own, its answers kept by the first: until the first answer stands there."""
+    for _ in range(count):
+        with visiting(browser, url) as visitor:
+            start = time.perf_counter()
+            visitor.page.goto(f"{url}/{path}")
+            visitor.page.wait_for_function(_FIRST, polling="raf", timeout=120_000)
+            yield time.perf_counter() - start
+            visitor.settle()
+
+
+def empty_page(browser: Browser, folder: Path) -> Iterator[Line]:
     """A page of Streamlit's own with one figure on it, by the same server: what of a first visit isn't ours; and of twenty people's."""
     script = folder / "empty.py"
     script.write_text(
         "import streamlit as st\n\nst.set_page_config(layout='wide')\nst.metric('One', 1)\n", encoding="utf-8"
     )
-    taken = []
     with running_app(folder / "empty.log", scripted(script)) as app:
-        for _ in range(6):
-            with visiting(browser, app.url) as visitor:
-                start = time.perf_counter()
-                visitor.page.goto(app.url)
-                visitor.page.wait_for_function(_FIRST, polling="raf", timeout=120_000)
-                taken.append((time.perf_counter() - start) * 1000)
-        many = people(app.address, "an empty page")
-    return Line(what="An empty page of Streamlit: first visit, warm", milliseconds=tuple(taken[1:])), many
-
-
-def first_visits(browser: Browser, url: str, cluster: str) -> Iterator[Line]:
-    """Each page in a session of its own, its answers kept by an earlier one: until the first answer stands there."""
-    for path, title in pages():
-        taken = []
-        for _ in range(3):
-            with visiting(browser, url) as visitor:
-                start = time.perf_counter()
-                visitor.page.goto(f"{url}/{path}?cluster={cluster}")
-                visitor.page.wait_for_function(_FIRST, polling="raf", timeout=120_000)
-                taken.append((time.perf_counter() - start) * 1000)
-                visitor.settle()
-        yield Line(
-            what=f"{title}, {cluster}: first visit, warm", milliseconds=tuple(taken[1:]), target=FIRST_VISIT_MS[cluster]
+        line = Line(what="an empty page of Streamlit", cluster="")
+        yield timed(
+            replace(line, what=f"first visit of {line.what}, warm"),
+            lambda: first_visits(browser, app.url, "", 6),
+            cold=1,
         )
+        yield timed(replace(line, what=f"20 people's first page at once, {line.what}"), lambda: people(app.address))
 
 
 def measured(browser: Browser, folder: Path, only: str) -> Iterator[Line]:
@@ -144,29 +160,55 @@ def measured(browser: Browser, folder: Path, only: str) -> Iterator[Line]:
         "openb": ("Deployment/ml/job-000-00050", lambda place: 3 + place),
     }
     clusters = [one for one in changed if only in ("", one)]
+    change = Line(what="a change of replicas on Rollout", cluster="demo", target=TARGET_MS["openb"])
     with running_app(folder / "server.log") as app:
         for cluster in clusters:
             with visiting(browser, app.url) as visitor:
-                yield replicas_changed(visitor, cluster, *changed[cluster])
+                yield timed(
+                    replace(change, cluster=cluster, target=TARGET_MS[cluster]),
+                    lambda: replicas_changed(visitor, cluster, *changed[cluster]),  # noqa: B023 - taken at once
+                    cold=COLD,
+                )
         empty, many = empty_page(browser, folder)
         yield empty
-        for line in (line for cluster in clusters for line in first_visits(browser, app.url, cluster)):
-            times = statistics.median(line.milliseconds) / statistics.median(empty.milliseconds)
-            yield replace(line, what=f"{line.what} ({times:.1f} x empty)")
+        beside = None if empty.failed else statistics.median(empty.milliseconds)
+        for cluster in clusters:
+            for path, title in pages():
+                yield timed(
+                    Line(
+                        what="first visit of a page, warm",
+                        cluster=cluster,
+                        page=title,
+                        target=FIRST_VISIT_MS[cluster],
+                        empty=beside,
+                    ),
+                    lambda: first_visits(browser, app.url, f"{path}?cluster={cluster}", 3),  # noqa: B023 - taken at once
+                    cold=1,
+                )
         yield many
-        yield people(app.address, "the demo", PEOPLE_MS)
+        beside = None if many.failed else statistics.median(many.milliseconds)
+        yield timed(
+            Line(what="20 people's first page at once", cluster="demo", target=PEOPLE_MS, empty=beside),
+            lambda: people(app.address),
+        )
     if not only:
         with running_app(folder / "crowded.log", crowded_app.PROGRAM) as app, visiting(browser, app.url) as visitor:
-            worker = "Deployment/prod-0/ml-worker"
-            yield replicas_changed(visitor, "openb", worker, lambda place: 5 + place, named="208 copies")
+            yield timed(
+                replace(change, cluster="208 copies"),
+                lambda: replicas_changed(visitor, "openb", "Deployment/prod-0/ml-worker", lambda place: 5 + place),
+                cold=COLD,
+            )
 
 
-def main(only: str = "") -> None:
+def main(*arguments: str) -> None:
+    only = "".join(one for one in arguments if not one.startswith("--"))
+    started, start = page.begun(), time.monotonic()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = engine.executable(playwright)
         if path is None:
             sys.exit(engine.MISSING)
         browser = engine.launch(playwright, path)
+        sys.stdout.write("About 6 minutes on two quiet cores\n")
         sys.stdout.write(f"{'milliseconds':<58} {'p50':>8} {'p95':>8} {'n':>4}\n")
         lines = []
         for line in measured(browser, Path(folder), only):
@@ -174,13 +216,12 @@ def main(only: str = "") -> None:
             sys.stdout.flush()
             lines.append(line)
         browser.close()
-    missed = [line.what for line in lines if line.is_missed]
-    sys.stdout.write(
-        f"{sum(line.target is not None for line in lines) - len(missed)} targets met, {len(missed)} missed\n"
-    )
-    sys.stdout.writelines(f"missed: {what}\n" for what in missed)
-    sys.exit(bool(missed))
+    run = page.ended(started, (line.figure for line in lines), (time.monotonic() - start) / 60)
+    sys.stdout.write(f"{run.told()}\n")
+    if "--keep" in arguments and not only:
+        page.keep("browser", run)
+    sys.exit(any(line.is_missed for line in lines))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(*sys.argv[1:])
