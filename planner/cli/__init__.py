@@ -179,6 +179,7 @@ def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
     given = sys.argv[1:] if argv is None else argv
+    collector.seldom()
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:

@@ -66,3 +66,13 @@ def test_a_process_that_ends_is_not_looked_through() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "True\n"
+
+
+def test_a_command_looks_seldom() -> None:
+    known = gc.get_threshold()
+    try:
+        collector.seldom()
+        assert gc.get_threshold()[0] > 10_000
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*known)
