@@ -12,7 +12,8 @@ from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, several
+from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, several
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
@@ -33,7 +34,7 @@ from planner.rollout.admission import claim_usage, quota_covers, unknown_priorit
 from planner.rollout.beside import untold
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.kueue.clusters import lacking
 from planner.scheduling.shape import Shape, compile_shape
@@ -58,7 +59,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
-    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
+    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision), *_kept(cluster, revision)]
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
     if revision.placed is not None and revision.placed.scheduler:
@@ -108,6 +109,26 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     if any(namespace.is_deleting and namespace.name == revision.after.namespace for namespace in snapshot.namespaces):
         what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
         yield Unknown(what=what, mend="Ask again when it has gone")
+
+
+@once_a_cluster
+def _on_silent(cluster: Cluster) -> Mapping[str, str]:
+    """Workload → a node with a pod of it whose kubelet is silent."""
+    silent = {node.name for node in cluster.snapshot.nodes if node.conditions.get("Ready") == "Unknown"}
+    keys = workload_keys(cluster.snapshot) if silent else {}
+    return {keys[p.uid]: p.node_name for p in cluster.snapshot.pods if p.node_name in silent and p.holds_room}
+
+
+def _kept(cluster: Cluster, revision: Revision) -> Iterator[Unknown]:
+    """Pods whose end the rollout waits for, and that nobody ends: only a kubelet lets a deleted pod go. Sources: `oldPodsRunning` in
+    pkg/controller/deployment/recreate.go, stateful_set_control.go, `rollingUpdate` in pkg/controller/daemon/update.go."""
+    traits, node = revision.after.traits, _on_silent(cluster).get(revision.after.key)
+    kind, is_in_turn = revision.after.strategy.kind, traits.has_ordinals or traits.is_per_node
+    if node and revision.has_new_template and (kind == RECREATE or (is_in_turn and kind == ROLLING_UPDATE)):
+        what = (
+            f"node {node} doesn't answer: its pod there, for whose end it waits, ends once the node is back or deleted"
+        )
+        yield Unknown(what=what, mend="Ask again when the node is back or gone")
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:

@@ -16,8 +16,9 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
-from planner.questions import gate
+from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
+from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
@@ -304,6 +305,52 @@ def test_what_is_being_deleted_rolls_nothing_out(cluster: Callable[[], Snapshot]
     found = asked(cluster())
     assert found.verdict is Verdict.UNKNOWN
     assert any(what in str(one.what) for one in found.findings)
+
+
+def silent(name: str) -> Item:
+    """A node whose kubelet isn't heard any more."""
+    found = node(name, gpus=1, taints=(("node.kubernetes.io/unreachable", "NoSchedule"),))
+    found["status"]["conditions"][0]["status"] = "Unknown"
+    return found
+
+
+def numbered(kind: str, how: str, *nodes: str) -> list[Item]:
+    """A StatefulSet or a DaemonSet."""
+    labels, spec = {"app": "worker"}, {"selector": {"matchLabels": {"app": "worker"}}, "updateStrategy": {"type": how}}
+    made = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "worker", "namespace": "ml", "uid": "w", "generation": 1},
+            "spec": {**spec, "replicas": len(nodes), "template": {"metadata": {"labels": labels}, "spec": GPU_SPEC}}}  # fmt: skip
+    by = {**owner(kind, "worker", "w"), "apiVersion": "apps/v1"}
+    return [made, *(pod(f"worker-{i}", GPU_SPEC, on=on, labels=labels, owner=by) for i, on in enumerate(nodes))]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "on", "verdict"),
+    [
+        ("Deployment", "Recreate", "g1", Verdict.UNKNOWN),
+        ("Deployment", "Recreate", "g0", Verdict.COMPLETES),
+        ("Deployment", "RollingUpdate", "g1", Verdict.COMPLETES),  # whose end nobody waits for
+        ("StatefulSet", "RollingUpdate", "g1", Verdict.UNKNOWN),
+        ("StatefulSet", "RollingUpdate", "g0", Verdict.COMPLETES),
+        ("StatefulSet", "OnDelete", "g1", Verdict.STUCK),  # until somebody deletes it
+        ("DaemonSet", "RollingUpdate", "g1", Verdict.UNKNOWN),
+    ],
+)
+def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdict: Verdict) -> None:
+    """Three doors: rollout's, the list's and the gate's."""
+    made = numbered(kind, how, on)
+    if kind == "Deployment":
+        made = deployment("worker", [on], GPU_SPEC, strategy={"type": how} if how == "Recreate" else rolling(0, 1))
+    snapshot, key = replace(read(node("g0", gpus=1), silent("g1"), made), taken_at=NOW), f"{kind}/ml/worker"
+    found = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=5, with_remedies=False))
+    manifest = copy.deepcopy(made[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
+    listed = overview.answer(snapshot, OverviewSettings(), Given(now=NOW))
+    assert found.verdict is verdict
+    assert [one.verdict for one in at_gate.workloads] == [verdict]
+    assert [one.verdict for one in listed.workloads] == [verdict]
+    is_said = any("g1 doesn't answer" in str(one.what) for one in found.findings)
+    assert is_said is (verdict is Verdict.UNKNOWN)
 
 
 @pytest.mark.parametrize("mark", GOING)
