@@ -291,11 +291,13 @@ def _static(
     spec = PodSpec(node_name=node_name, node_selector=selector, node_affinity=affinity, tolerations=tolerations)
 
     def judge(node: Node) -> int:
-        if not tolerates_cordon(spec, node):
+        if not (spec.node_name or tolerates_cordon(spec, node)):
             return Static.CORDONED
         if spec.node_name and spec.node_name != node.name:
             return Static.OTHER_NODE_NAME
-        if not tolerates_taints(spec.tolerations, node.taints):
+        # who names its node isn't kube-scheduler's: its kubelet looks at NoExecute alone (pkg/kubelet/lifecycle/predicate.go)
+        taints = [taint for taint in node.taints if taint.effect == "NoExecute"] if spec.node_name else node.taints
+        if not tolerates_taints(spec.tolerations, taints):
             return Static.TAINT
         if not node_affinity_matches(spec, node.labels, node.name):
             return Static.NODE_AFFINITY
