@@ -14,9 +14,11 @@ from planner.processes import pool
 from planner.serve import beside, health
 from planner.ui import live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
-from planner.ui.web import Guard, take_settings
+from planner.ui.frontend import Frontend
+from planner.ui.web import Guard, base_path, take_settings
 
 PAGES = Path(__file__).parent / "pages"
+NAMES = [page.stem for page in PAGES.glob("[!_]*.py")]
 
 take_settings()
 people = sign_in.configured()
@@ -33,8 +35,9 @@ app = st.App(
         Middleware(
             Doorkeeper,
             sign_in=people,
-            pages=[page.stem for page in PAGES.glob("[!_]*.py")],
+            pages=NAMES,
             signed_out=sign_in.signed_out() if people else None,
         ),
+        Middleware(Frontend, pages=NAMES, base=base_path()),
     ],
 )

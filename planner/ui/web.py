@@ -27,6 +27,7 @@ from streamlit import config
 from planner.ground.errors import InputError
 from planner.serve.callers import Asgi, Receive, Scope, Send, header
 from planner.serve.paths import ALIVE, METRICS, READY, REVIEWS
+from planner.ui import frontend
 
 VARIABLE: Final = "HEADROOM_HOSTS"
 """Names this server is reached by, joined by commas: ``headroom.example, *.apps.example``; ``*`` for any."""
@@ -98,10 +99,8 @@ def content_security_policy(index: str, framed_by: str = "'none'") -> str:
 
 def headers(framed_by: str = "'none'") -> tuple[tuple[bytes, bytes], ...]:
     """What every answer carries."""
-    index = Path(st.__file__).parent / "static" / "index.html"
-    text = index.read_text(encoding="utf-8") if index.is_file() else ""
     named = {
-        "content-security-policy": content_security_policy(text, framed_by),
+        "content-security-policy": content_security_policy(frontend.page(), framed_by),
         "x-frame-options": "DENY" if framed_by == "'none'" else "SAMEORIGIN",
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",

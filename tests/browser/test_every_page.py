@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
+from planner.ui import frontend
 from tests.browser.dashboard import ALL_DRAWN, OUTPUT, Visitor, pages, rooms
 from tests.running_app import running_app
 
@@ -36,6 +37,7 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
         headings = visitor.main().get_by_role("heading").all_inner_texts()
         assert len(set(headings)) == len(headings), "a link to a part of the page needs a name of its own"
         every_chart_says_what_it_shows(visitor)
+        is_asked_for_at_once(visitor)
         visitor.screenshot(path or "overview")
 
         visitor.page.emulate_media(color_scheme="dark")
@@ -51,6 +53,17 @@ def test_page_by_deep_link_then_dark_then_on_a_phone_screenshot(
     log = (tmp_path / "server.log").read_text(encoding="utf-8").lower()
     assert "deprecat" not in log
     assert "will be removed" not in log
+
+
+def is_asked_for_at_once(visitor: Visitor) -> None:
+    """What every page needs is in the frontend's own page, and the server is looked for once, where it is."""
+    asked = visitor.page.evaluate("performance.getEntriesByType('resource').map(one => [one.name, one.initiatorType])")
+    late = [Path(name).name for name, kind in asked if kind == "script"]
+    assert not [name for name in late if name.partition(".")[0] in frontend._ON_EVERY_PAGE]
+    assert sorted(name.removeprefix(visitor.url) for name, _ in asked if "/_stcore/" in name) == [
+        "/_stcore/health",
+        "/_stcore/host-config",
+    ]
 
 
 NO_VERDICT = "What was read"

@@ -1,0 +1,101 @@
+"""The frontend's page and files, as our middleware answers them: the same that Streamlit answers, with what is asked for at once."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from starlette.testclient import TestClient
+from streamlit.web.server.starlette.starlette_static_routes import create_streamlit_static_handler
+
+from planner.ui import frontend
+from planner.ui.frontend import Frontend
+from planner.ui.web import content_security_policy
+
+STATIC = Path(st.__file__).parent / "static"
+Message = MutableMapping[str, Any]
+
+
+def asked(path: str, *, base: str = "", method: str = "GET", kind: str = "http", **headers: str) -> list[Message]:
+    """What is sent; nothing where it is left to Streamlit."""
+    sent: list[Message] = []
+
+    async def streamlits(*_: object) -> None:
+        return None
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": kind, "method": method, "path": path, "headers": named}
+    asyncio.run(Frontend(streamlits, ["rollout"], base)(scope, streamlits, send))  # type: ignore[arg-type]
+    return sent
+
+
+def test_a_file_is_answered_as_streamlit_answers_it() -> None:
+    streamlits = TestClient(create_streamlit_static_handler(str(STATIC), None))
+    kinds = {file.suffix: file for file in sorted(STATIC.glob("static/*/*"))}
+    assert {".js", ".css", ".woff2"} <= set(kinds)
+    for file in kinds.values():
+        path = f"/{file.relative_to(STATIC).as_posix()}"
+        theirs, (start, body) = streamlits.get(path), asked(path)
+        told = {name.decode(): value.decode() for name, value in start["headers"]}
+        assert body["body"] == theirs.content == file.read_bytes()
+        assert start["status"] == theirs.status_code == 200
+        assert told == {name: theirs.headers[name] for name in told}
+        assert set(told) == {"content-type", "content-length", "cache-control"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/static/../../secrets.toml", "/static/js/nothing.js", "/static/js/", "/static", "/nothing", "/rollout/", "/index.html", "/_stcore/health",
+     "/rollout/_stcore/health", "//rollout", "/component/x"],
+)  # fmt: skip
+def test_all_else_is_streamlits_to_answer(path: str) -> None:
+    assert asked(path) == []
+
+
+def test_what_is_asked_for_in_part_or_again_is_streamlits_to_answer() -> None:
+    file = f"/{next(STATIC.glob('static/js/index.*.js')).relative_to(STATIC).as_posix()}"
+    assert asked(file)
+    assert not asked(file, range="bytes=0-9")
+    assert not asked(file, if_none_match='"x"')
+    assert not asked(file, method="HEAD")
+    assert not asked("/rollout", method="POST")
+    assert not asked("/rollout", kind="websocket", method="")
+
+
+def test_paths_begin_with_the_base_path() -> None:
+    file = f"/{next(STATIC.glob('static/js/index.*.js')).relative_to(STATIC).as_posix()}"
+    assert asked(f"/headroom{file}", base="/headroom")
+    assert asked("/headroom/", base="/headroom")
+    assert asked("/headroom/rollout", base="/headroom")
+    assert not asked(file, base="/headroom")
+    assert not asked("/rollout", base="/headroom")
+    assert not asked("/headroom", base="/headroom")  # led to the path with a slash, below which the files are
+
+
+def test_the_page_is_streamlits_and_asks_for_what_is_there() -> None:
+    theirs, ours = (STATIC / "index.html").read_text(encoding="utf-8"), frontend.page()
+    added = ours
+    for line in map(str.strip, theirs.splitlines()):
+        assert line in ours
+        added = added.replace(line, "", 1)
+    files = re.findall(r'<link rel="modulepreload" crossorigin href="\./(static/[^"]+)">', ours)
+    assert len(files) == len(set(files)) > len(re.findall("modulepreload", theirs))
+    assert all((STATIC / file).is_file() for file in files)
+    for name in (
+        frontend._ON_EVERY_PAGE
+    ):  # a part of another name in another release of Streamlit would be asked for late, unseen
+        assert any(file.startswith(f"static/js/{name}.") for file in files), name
+    assert len(added) < 6_000
+
+
+def test_its_script_is_let_through_and_theirs_too() -> None:
+    policy = content_security_policy(frontend.page())
+    assert policy.count("'sha256-") == len(re.findall("<script>", (STATIC / "index.html").read_text())) + 1
