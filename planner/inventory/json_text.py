@@ -73,15 +73,14 @@ def check_count(text: Any, where: str) -> None:
         return
     import numpy as np  # counts four times as fast as `bytes.count`, and the caller needs it anyway
 
-    commas = braces = 0
-    for start in range(0, len(whole), _PIECE_BYTES):
-        piece = np.frombuffer(whole[start : start + _PIECE_BYTES], np.uint8)
-        commas += int(np.count_nonzero(piece == ord(",")))
-        braces += int(np.count_nonzero(piece == ord("{")))
-    if commas < _COUNTED_FROM_COMMAS:
+    def signs(sign: str) -> int:
+        pieces = (whole[start : start + _PIECE_BYTES] for start in range(0, len(whole), _PIECE_BYTES))
+        return sum(int(np.count_nonzero(np.frombuffer(piece, np.uint8) == ord(sign))) for piece in pieces)
+
+    if signs(",") < _COUNTED_FROM_COMMAS:
         return
     is_list = bytes(whole[:1]) == b"["
-    if braces * _BYTES_A_BRACE < len(whole):  # were all of them items, they would take less than their text
+    if signs("{") * _BYTES_A_BRACE < len(whole):  # were all of them items, they would take less than their text
         with suppress(msgspec.ValidationError):  # some are no objects
             found: Any = msgspec.json.decode(whole, type=list[_Any] if is_list else _Objects)
             if number := len(found if is_list else found.items):

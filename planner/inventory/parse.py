@@ -334,7 +334,7 @@ class Reader:
                 else:
                     self.other_kinds[NO_KIND] = self.other_kinds.get(NO_KIND, 0) + 1
                 continue
-            if kind.endswith("List") and (within := _list_in(item, kind, part)) is not None:
+            if kind[-4:] == "List" and (within := _list_in(item, kind, part)) is not None:
                 self.read(within)
                 continue
             self._count(part, kind)
@@ -342,6 +342,7 @@ class Reader:
                 self._keep(item, kind, api_version, part.where)
             except DAMAGE as error:
                 self._leave_out(item, part, number, error, kind)
+        self._shared.forget_text()
 
     def _kind_of(self, item: Item, part: Part) -> tuple[str, str]:
         try:
@@ -352,11 +353,12 @@ class Reader:
             return kind, ""
 
     def _count(self, part: Part, kind: str) -> None:
-        self.objects += 1
-        self.workloads += kind in _WORKLOADS
-        if self.workloads > MOST_WORKLOADS:
-            raise too_many(part.where, MOST_WORKLOADS, "workloads")
-        if self.objects > MOST_OBJECTS:
+        self.objects = objects = self.objects + 1
+        if kind in _WORKLOADS:
+            self.workloads += 1
+            if self.workloads > MOST_WORKLOADS:
+                raise too_many(part.where, MOST_WORKLOADS, "workloads")
+        if objects > MOST_OBJECTS:
             raise too_many(part.where)
         self._files[part.where] = self._files.get(part.where, 0) + 1
 
@@ -418,7 +420,8 @@ class Reader:
 
     def _keep(self, item: Item, kind: str, api_version: str, file: str) -> None:
         told = kind, api_version
-        if told not in self._is_old:
+        was = self._is_old.get(told)
+        if was is None:
             if told == ("Status", "v1"):
                 self._refused(item, file)
             if not is_known(kind, api_version):
@@ -426,8 +429,8 @@ class Reader:
                     counted = _advising(item, kind)
                     self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
                 return
-            self._is_old[told] = is_old(kind, api_version)
-        if self._is_old[told]:
+            self._is_old[told] = was = is_old(kind, api_version)
+        if was:
             self._old[told] = self._old.get(told, 0) + 1
         _check_size(item)
         read = read_object(self._shared, item, kind)
@@ -486,7 +489,7 @@ class Reader:
             partial=FrozenMap(dict(self._partial())),
         )
         return model.Snapshot(
-            taken_at=self._shared.newest if taken_at is None else taken_at,
+            taken_at=self._shared.times.newest if taken_at is None else taken_at,
             source=source,
             digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
             logs=logs,

@@ -124,6 +124,7 @@ class Picture:
             return _key_of(listed.name, item), _Seen(*unplayed) if unplayed is not None else _Seen(None, b"")
         try:
             read = read_object(self._shared, item, kind)
+            self._shared.forget_text()
         except DAMAGE as error:
             key = _key_of(kind, item)
             name = object_name(kind, *key.rpartition("/")[::2])

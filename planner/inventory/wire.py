@@ -505,13 +505,6 @@ class Pod(Object):
 NO_TEXT = msgspec.Raw(b"")
 
 
-class PodText(Object):
-    """A Pod whose spec is left as it is written."""
-
-    spec: msgspec.Raw = NO_TEXT
-    status: PodStatus | None = None
-
-
 class PodTemplate(Object):
     """A ``PodTemplateSpec``."""
 
@@ -1131,7 +1124,6 @@ class Page(msgspec.Struct, gc=False, rename="camel"):
 
 
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
-decode_pod_text = msgspec.json.Decoder(PodText).decode
 decode_pod_spec = msgspec.json.Decoder(PodSpec).decode
 
 

@@ -187,4 +187,4 @@ def test_what_is_shared_is_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         kind, event, item = told.change(draw)
         picture.fold(kind, event, raw(item))
     assert contents(snapshot(picture)) == contents(snapshot(taken(told)))
-    assert len(picture._shared._texts) < 100
+    assert len(picture._shared.texts) < 100

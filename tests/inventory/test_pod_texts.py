@@ -77,6 +77,7 @@ STATUSES: Final = (
     '{"containerStatuses":[{"name":"main","resources":{"requests":{"cpu":"2"}},"allocatedResources":{"cpu":"1"}}]}',
     '{"containerStatuses":[{"name":"main","resources":{"requests":{"cpu":"1"}},"allocatedResources":{"cpu":"1"}}]}',
     '{"phase":7}',
+    '{"conditions":[{"type":"","status":"","reason":"","message":"","lastTransitionTime":null}],"phase":""}',
     "null",
 )
 NODES: Final = ("gke-a-1", "gke-a-2", "gke-pool-b-10", "a", "priority", "containers", "7", "elsewhere", "metadata.name")
@@ -133,6 +134,39 @@ def test_specs_that_are_no_objects_or_given_twice(whole: str) -> None:
     read_both_ways([text_of(number, "", STATUSES[0], "", "", whole) for number in range(4)])
 
 
+LATE: Final = "2031-01-01T00:00:00Z"
+TIMES: Final = (
+    f'"{LATE}"', '"2026-11-19T17:15:21+09:00"', '"2026-11-19T17:15:21.5Z"', '"2026-11-19T17:15:21"', '"2026-02-30T00:00:00Z"',
+    '"1969-01-01T00:00:00Z"', '"2026-11-19t17:15:21z"', '""', '"later"', "7", "null", "{}",
+)  # fmt: skip
+METADATA: Final = (
+    "", '"labels":null', '"labels":{}', '"labels":{"b":"c", "a":"\\u0061"}', '"labels":{"a":1}', '"labels":{"no label!":""}', '"labels":[]',
+    '"ownerReferences":null', '"ownerReferences":[]', '"ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"u"}]',
+    '"ownerReferences":[{"controller":true,"uid":"u","name":"r","kind":"Job","apiVersion":"batch/v1"}]', '"ownerReferences":[null]',
+    '"ownerReferences":{}', '"annotations":{}', '"annotations":{"a":"b"}', f'"deletionTimestamp":"{LATE}"', '"deletionTimestamp":"x"',
+    '"labels":{"a":"b"},"labels":{"a":"c"}', '"generation":1',
+)  # fmt: skip
+WITH_TIMES: Final = (
+    '{"startTime":TIME}', '{"conditions":[{"type":"Ready","status":"","lastTransitionTime":TIME},{}]}',
+    '{"conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-19T17:15:21Z"}],"startTime":TIME}',
+    '{"containerStatuses":[{"name":"","state":{"running":{"startedAt":TIME}},"lastState":{}}]}',
+    '{"containerStatuses":[{"state":{"running":{},"terminated":{"finishedAt":TIME}}}]}',
+    '{"initContainerStatuses":[{"lastState":{"terminated":{"startedAt":TIME,"exitCode":0}}}]}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("of_all", METADATA)
+@pytest.mark.parametrize("time", TIMES)
+def test_times_labels_and_owners_left_as_written_are_read_as_decoded_ones(time: str, of_all: str) -> None:
+    """Whoever isn't read tells no time either: the newest is the same."""
+    plain = text_of(0, CONTAINERS, "null", "", "")
+    for status in WITH_TIMES:
+        odd = text_of(3, CONTAINERS, status.replace("TIME", time), "", "")
+        created = odd.replace('"uid"', f'"creationTimestamp":{time},"uid"').replace("p-3", "p-4")
+        odd, created = (one.replace('"labels":{"app":"a"}', of_all or '"labels":{"app":"a"}') for one in (odd, created))
+        read_both_ways([plain, plain.replace("p-0", "p-1"), odd, created, odd.replace("p-3", "p-5")])
+
+
 PODS = st.lists(
     st.tuples(st.sampled_from(list(SPECS.values())), st.sampled_from(STATUSES), st.sampled_from(NODES), st.sampled_from(TOKENS)),
     max_size=30,
@@ -146,19 +180,19 @@ def test_any_mixture_is_read_alike(drawn: list[tuple[str, str, str, str]]) -> No
 
 
 def test_pods_of_a_template_are_decoded_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded = []
+    decoded, whole = [], pods_module.read_pod
 
     def read_pod(*given: Any) -> Any:
         decoded.append(given)
-        return pods_module.read_pod(*given)
+        return whole(*given)
 
-    monkeypatch.setattr(pod_texts, "read_pod", read_pod)
+    monkeypatch.setattr(pods_module, "read_pod", read_pod)
     for name in ("as kubectl writes it", "as Go writes it", "a DaemonSet's", "node in the environment"):
         decoded.clear()
         pods = [text_of(n, SPECS[name], STATUSES[0], f"gke-a-{n}", f"{n:05}") for n in range(10, 40)]
         snapshot = read_both_ways(pods)
         assert {one.node_name for one in snapshot.pods} == {f"gke-a-{n}" for n in range(10, 40)}
-        assert len(decoded) == 1, name  # the second is learnt from
+        assert len(decoded) == 1 + len(pods), name  # the second is learnt from; the other way decodes all
 
 
 def test_no_secret_stays_in_what_is_known_of_texts() -> None:

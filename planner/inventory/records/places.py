@@ -71,7 +71,7 @@ def is_there(path: str) -> Place:
 METADATA = ("metadata", wire.Metadata)
 LABELS = of(lambda shared, metadata: shared.labels(metadata.labels), METADATA)
 UID = of(lambda _, metadata: metadata.uid, METADATA)
-OWNER = of(read_owner, METADATA)
+OWNER = of(lambda shared, metadata: read_owner(shared, metadata.owner_references), METADATA)
 CREATED = of(lambda shared, metadata: shared.seconds(metadata.creation_timestamp), METADATA)
 DELETING = of(lambda _, metadata: metadata.deletion_timestamp is not None, METADATA)
 _NAME = of(lambda _, metadata: metadata.name, METADATA)
@@ -90,7 +90,7 @@ _FORMS: dict[Any, _Form] = {
     bool: _Form(bool, lambda _, value: value),
     int: _Form(wire.Count, lambda _, value: value),
     int | None: _Form(wire.Count, lambda _, value: value),
-    float | None: _Form(datetime, Shared.seconds),
+    float | None: _Form(datetime, lambda shared, moment: shared.seconds(moment)),
     int | str | None: _Form(wire.IntOrString, lambda _, value: value),
     Labels: _Form(dict[str, str], Shared.labels),
     Amounts: _Form(wire.Quantities, Shared.amounts),

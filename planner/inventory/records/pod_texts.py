@@ -5,14 +5,22 @@ has in its affinity as well, and that of the token volume, which admission makes
 texts that are equal but for what stands in the holes the second is decoded with marks in them: where the marks are found in
 these two places only, and in nothing else that is kept, any other names in the holes give the same spec.
 
-The texts hold secrets, so that what is kept of them is a digest.
+Of such a pod times, labels and owners are left as they are written too, and looked up. Whatever is odd about it (a time written in
+another way, a name that Kubernetes refuses) is left to `read_pod`, which decodes it as a whole and tells what is wrong.
+
+The texts hold secrets, so that what is kept of them is a digest; the last one only while a list is read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from datetime import datetime
+from functools import cache, reduce
 from hashlib import sha256
-from typing import Final, NamedTuple
+from operator import or_
+from types import GenericAlias, UnionType
+from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
@@ -25,11 +33,10 @@ from planner.inventory.records.pods import (
     finished,
     is_resized,
     known_spec,
-    read_pod,
     taken_out,
     without_token,
 )
-from planner.inventory.records.shared import ReadObject, Shared, metadata_of
+from planner.inventory.records.shared import ReadObject, Shared, metadata_of, read_owner
 
 _FIELD = b'"nodeName"'
 _TOKEN = b'"' + MOUNTED_BY_ADMISSION.encode()
@@ -53,37 +60,78 @@ class _Learnt(NamedTuple):
 
 
 def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> ReadObject | None:
-    """The Pod whose JSON `item` is; None where it has to be decoded as a whole, which tells what is wrong with it.
-
-    Raises
-    ------
-    InputError
-        As `read_pod` does.
-    """
+    """The Pod whose JSON `item` is; None where it has to be decoded as a whole, which tells what is wrong with it."""
+    newest = shared.times.newest
     try:
-        pod = wire.decode_pod_text(item)
+        pod = _decoder()(item)
         text, pod.spec = pod.spec, wire.NO_TEXT
-        key, with_holes, node = _keyed(shared, bytes(text))
-        known, status = shared.spec_texts.get(key), pod.status or _NO_STATUS
-        if known is None:
-            shared.spec_texts[key] = _SEEN
-        elif known is _SEEN:
-            known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
+        with_holes, node = _with_holes(shared, bytes(text))
+        last, known = shared.last_spec
+        if last != with_holes:  # pods of a template mostly follow one another
+            key = sha256(with_holes).digest()
+            known = shared.spec_texts.get(key)
+            if known is None:
+                shared.spec_texts[key] = _SEEN
+            elif known is _SEEN:
+                known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
+            shared.last_spec = with_holes if isinstance(known, _Learnt) else b"", known
+        status = pod.status or _NO_STATUS
         if not isinstance(known, _Learnt) or is_resized(known.spec.asked, status):
-            spec = wire.decode_pod_spec(text)
-            return read_pod(shared, wire.Pod(metadata=pod.metadata, spec=spec, status=pod.status))
-    except msgspec.MsgspecError:
+            return None
+        metadata: Any = metadata_of(pod)
+        labels, metadata.labels = shared.written(metadata.labels, dict[str, str], Shared.labels)
+        owner, metadata.owner_references = shared.written(
+            metadata.owner_references, list[wire.OwnerReference], read_owner
+        )
+        nodes = known.nodes and known.nodes.replace(_NODE_MARK, node.encode())
+        told, seconds = (labels, owner), shared.times.__getitem__
+        return finished(shared, pod, metadata, status, known.spec, nodes, node or None, seconds, told)
+    except (msgspec.MsgspecError, InputError):
+        if newest != shared.times.newest:  # it was of a pod that may turn out not to be read
+            shared.times.clear()
+            shared.times.newest = newest
         return None
-    nodes = known.nodes and known.nodes.replace(_NODE_MARK, node.encode())
-    return finished(shared, pod, metadata_of(pod), status, known.spec, nodes, node or None)
+
+
+def _as_written(type_: Any, **given: Any) -> Any:
+    """`type_`, with texts in the place of times wherever it has any; a field of a struct that is `given` has that type.
+
+    Not in a `TerminatedState`: beside another state it isn't read, and its times would be looked at by nobody.
+    """
+    if type_ is wire.TerminatedState:
+        return type_
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
+        known = msgspec.structs.fields(type_)
+        kinds = [given.get(one.name) or _as_written(one.type) for one in known]
+        if kinds == [one.type for one in known]:
+            return type_
+        fields = []
+        for one, kind in zip(known, kinds, strict=True):
+            default = wire.NO_TEXT if kind is msgspec.Raw else one.default
+            fields.append((one.name, kind, msgspec.field(name=one.encode_name, default=default)))
+        return msgspec.defstruct(type_.__name__, fields, kw_only=True, omit_defaults=True, gc=False)
+    if get_origin(type_) in (Union, UnionType):
+        return reduce(or_, map(_as_written, get_args(type_)))
+    if get_origin(type_) is list:
+        return GenericAlias(list, tuple(map(_as_written, get_args(type_))))
+    return str if type_ is datetime else type_
+
+
+@cache
+def _decoder() -> Callable[[Any], Any]:
+    """Decodes a Pod, of which the spec, the labels and the owners are left as they are written, and times."""
+    metadata = _as_written(
+        wire.Metadata, labels=msgspec.Raw, owner_references=msgspec.Raw, deletion_timestamp=datetime | None
+    )
+    return msgspec.json.Decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw)).decode
 
 
 _NO_STATUS = wire.PodStatus()
 _SEEN, _OTHERWISE = "seen once", "to be decoded each time"
 
 
-def _keyed(shared: Shared, text: bytes) -> tuple[bytes, bytes, str]:
-    """(digest of the spec's text with holes, that text, the name in the holes for the node's).
+def _with_holes(shared: Shared, text: bytes) -> tuple[bytes, str]:
+    """(the spec's text with holes, the name in the holes for the node's).
 
     A hole is as long as what was in it, and texts are looked for from their end: either is quicker.
     """
@@ -102,7 +150,7 @@ def _keyed(shared: Shared, text: bytes) -> tuple[bytes, bytes, str]:
         end = place + _TOKEN_LENGTH
         if text[end - 5 : end].isalnum() and text[end : end + 1] == b'"':
             text = text.replace(text[place : end + 1], _TOKEN_HOLE)
-    return sha256(text).digest(), text, node
+    return text, node
 
 
 def _hole(length: int) -> bytes:

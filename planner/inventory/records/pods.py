@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,7 +37,7 @@ from planner.inventory.start import read_start, slept_seconds, start_of, written
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.pods import system_directory
-from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
 
@@ -76,7 +76,7 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
     known = known_spec(shared, cut(spec))
     pod.spec = None
     nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
-    return finished(shared, pod, metadata, status, known, nodes, node_name)
+    return finished(shared, pod, metadata, status, known, nodes, node_name, shared.seconds)
 
 
 def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
@@ -88,55 +88,45 @@ def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
 
 def finished(
     shared: Shared,
-    pod: wire.Pod | wire.PodText,
+    pod: wire.Object,
     metadata: wire.Metadata,
     status: wire.PodStatus,
     known: KnownSpec,
     nodes: bytes,
     node_name: str | None,
+    seconds: Callable[[Any], float | None],
+    told: tuple[Labels, model.Owner | None] | None = None,
 ) -> ReadObject:
     """The record of `pod`, which has lost its spec: that is `known`, for the nodes of the affinity that `nodes` is the text of,
-    where it isn't empty, and bound to `node_name`."""
+    where it isn't empty, and bound to `node_name`. `seconds` reads its times; `told`: its labels and owner, where they were read."""
     pod_spec = known.record
     if nodes:
         pod_spec = shared.pod_specs.get((id(pod_spec), nodes)) or _elsewhere(shared, pod_spec, nodes)
-    seconds, text = shared.seconds, shared.text
+    text = shared.text
     ready_at = scheduled_at = None
     is_ready, unschedulable_message = False, ""
     for condition in status.conditions or ():
-        since = seconds(condition.last_transition_time)
-        if condition.type == "Ready":
+        since, kind = seconds(condition.last_transition_time), condition.type
+        if kind == "Ready":
             is_ready, ready_at = condition.status == "True", since
-        elif condition.type == "PodScheduled":
+        elif kind == "PodScheduled":
             if condition.status == "True":
                 scheduled_at = since
             elif condition.reason == "Unschedulable":
                 unschedulable_message = said(condition.message or "")
     claims = status.resource_claim_statuses
     names.check_reference("spec.nodeName", node_name)
+    labels, owner = told or (shared.labels(metadata.labels), read_owner(shared, metadata.owner_references))
     record = model.Pod(
-        namespace=text(metadata.namespace or DEFAULT_NAMESPACE),
-        name=metadata.name or "",
-        uid=metadata.uid or "",
-        labels=shared.labels(metadata.labels),
-        spec=pod_spec,
-        owner=read_owner(shared, metadata),
-        annotations=annotations_of(metadata),
-        created_at=seconds(metadata.creation_timestamp),
-        deleted_at=seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None,
-        node_name=text(node_name),
-        nominated_node_name=text(status.nominated_node_name),
-        phase=text(status.phase) or "Pending",
-        is_ready=is_ready,
-        ready_at=ready_at,
-        scheduled_at=scheduled_at,
-        unschedulable_message=text(unschedulable_message),
-        started_at=seconds(status.start_time),
-        containers=_container_states(shared, status),
-        qos_class=text(status.qos_class),
-        reason=text(status.reason),
+        namespace=text(metadata.namespace or DEFAULT_NAMESPACE), name=metadata.name or "", uid=metadata.uid or "", labels=labels,
+        spec=pod_spec, owner=owner, annotations=annotations_of(metadata), created_at=seconds(metadata.creation_timestamp),
+        deleted_at=seconds_of(metadata.deletion_timestamp) if metadata.deletion_timestamp else None, node_name=text(node_name),
+        nominated_node_name=text(status.nominated_node_name), phase=text(status.phase) or "Pending", is_ready=is_ready,
+        ready_at=ready_at, scheduled_at=scheduled_at, unschedulable_message=text(unschedulable_message),
+        started_at=seconds(status.start_time), containers=_container_states(status, text, seconds),
+        qos_class=text(status.qos_class), reason=text(status.reason),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
-    )
+    )  # fmt: skip
     content = b"".join((b"Pod", wire.encode(pod), known.digest, nodes, (node_name or "").encode()))
     return ReadObject(record=record, digest=wire.digest(content), metadata=metadata)
 
@@ -219,58 +209,38 @@ def _effective(
     return wire.Resources(requests=counted, limits=asked.limits, claims=asked.claims)
 
 
-def _container_states(shared: Shared, status: wire.PodStatus) -> tuple[model.ContainerState, ...]:
-    states = [_container_state(shared, container_status, False) for container_status in status.container_statuses or ()]
-    if status.init_container_statuses:
-        states += [_container_state(shared, one, True) for one in status.init_container_statuses]
-    return tuple(states)
-
-
-def _container_state(shared: Shared, status: wire.ContainerStatus, is_init: bool) -> model.ContainerState:
-    now, last = _state(shared, status.state), _state(shared, status.last_state)
-    return model.ContainerState(
-        name=shared.text(status.name),
-        is_init=is_init,
-        ready=bool(status.ready),
-        started=status.started,
-        restart_count=status.restart_count or 0,
-        state=now[0],
-        reason=now[1],
-        message=now[2],
-        exit_code=now[3],
-        signal=now[4],
-        started_at=now[5],
-        finished_at=now[6],
-        last_state=last[0],
-        last_reason=last[1],
-        last_exit_code=last[3],
-        last_signal=last[4],
-        last_started_at=last[5],
-        last_finished_at=last[6],
-    )
+def _container_states(
+    status: wire.PodStatus, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
+) -> tuple[model.ContainerState, ...]:
+    found = []
+    for many, is_init in ((status.container_statuses, False), (status.init_container_statuses, True)):
+        for one in many or ():
+            state, reason, message, exit_code, signal, started_at, finished_at = _state(one.state, text, seconds)
+            last = _state(one.last_state, text, seconds)
+            found.append(
+                model.ContainerState(
+                    name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,
+                    restart_count=one.restart_count or 0, state=state, reason=reason, message=message, exit_code=exit_code,
+                    signal=signal, started_at=started_at, finished_at=finished_at, last_state=last[0], last_reason=last[1],
+                    last_exit_code=last[3], last_signal=last[4], last_started_at=last[5], last_finished_at=last[6],
+                )
+            )  # fmt: skip
+    return tuple(found)
 
 
 def _state(
-    shared: Shared, state: wire.State | None
+    state: wire.State | None, text: Callable[[str | None], str], seconds: Callable[[Any], float | None]
 ) -> tuple[str, str, str, int | None, int | None, float | None, float | None]:
     """(state, reason, message, exit code, signal, started at, finished at)."""
     if state is None:
         return _NO_STATE
     if (running := state.running) is not None:
-        return ("running", "", "", None, None, shared.seconds(running.started_at), None)
+        return ("running", "", "", None, None, seconds(running.started_at), None)
     if (waiting := state.waiting) is not None:
-        return (
-            "waiting",
-            shared.text(waiting.reason),
-            shared.text(said(waiting.message or "")),
-            None,
-            None,
-            None,
-            None,
-        )
+        return ("waiting", text(waiting.reason), text(said(waiting.message or "")), None, None, None, None)
     if (ended := state.terminated) is not None:
-        started, finished = shared.seconds(ended.started_at), shared.seconds(ended.finished_at)
-        return ("terminated", shared.text(ended.reason), "", ended.exit_code, ended.signal, started, finished)
+        started, finished = seconds(ended.started_at), seconds(ended.finished_at)
+        return ("terminated", text(ended.reason), "", ended.exit_code, ended.signal, started, finished)
     return _NO_STATE
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
+import msgspec
+
 from planner.ground import quantity
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.records import Record
@@ -20,14 +22,14 @@ W = TypeVar("W")
 
 
 class Shared:
-    """Equal texts, labels, amounts and encoded parts become one object each, so that large clusters fit in memory.
-
-    `newest` is the latest time seen, in seconds since the epoch.
-    """
+    """Equal texts, labels, amounts and encoded parts become one object each, so that large clusters fit in memory."""
 
     def __init__(self) -> None:
-        self.newest: float = 0.0
-        self._texts: dict[str, str] = {}
+        self.times = Times()
+        self.seconds = self.times.seconds
+        self.texts = Texts()
+        self.text = self.texts.__getitem__
+        self._written: dict[bytes, tuple[Any, msgspec.Raw]] = {}
         self._labels: dict[Any, Labels] = {}
         self._owners: dict[tuple[str, str, str], model.Owner] = {}
         self._conditions: dict[Any, Labels] = {}
@@ -38,20 +40,12 @@ class Shared:
         self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `wire.encode` writes it
         self._parts: dict[tuple[str, bytes], Any] = {}
         self.spec_texts: dict[bytes, Any] = {}  # `pod_texts`: digest of a spec's text → what was read of it
+        self.last_spec: tuple[bytes, Any] = (b"", None)  # the last text, and what was read of it
         self.node_names: dict[bytes, tuple[str, bytes]] = {}  # as written → the name, and what it leaves a hole of
 
-    def seconds(self, moment: datetime | None) -> float | None:
-        """Seconds since the epoch, remembering the newest."""
-        if moment is None:
-            return None
-        seconds = moment.timestamp() if moment.tzinfo else seconds_of(moment)
-        if seconds > self.newest:
-            self.newest = seconds
-        return seconds
-
-    def text(self, text: str | None) -> str:
-        """`text`, the same object for the same text; "" for None."""
-        return self._texts.setdefault(text, text) if text else ""
+    def forget_text(self) -> None:
+        """Forget what may hold secrets: a list has been read."""
+        self.last_spec = b"", None
 
     def labels(self, labels: dict[str, str] | None) -> Labels:
         """Labels, or what they are selected by; refused where Kubernetes refuses them (`names`)."""
@@ -100,6 +94,55 @@ class Shared:
             known = self._parts[key] = make(text)
         return known
 
+    def written(self, text: msgspec.Raw, type_: Any, read: Callable[[Shared, Any], T]) -> tuple[T, msgspec.Raw]:
+        """``read(self, decoded)`` of the JSON of a list or of a map, None of none; and that JSON as `wire.encode` writes it."""
+        key = bytes(text)
+        known = self._written.get(key)
+        if known is None:
+            decoded = msgspec.json.decode(key, type=type_ | None) if key else None
+            known = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
+            if decoded and len(self._written) < _MOST_TEXTS:
+                self._written[key] = known
+        return known
+
+
+class Texts(dict[str | None, str]):
+    """The same object for the same text; "" for None."""
+
+    def __missing__(self, text: str | None) -> str:
+        return self.setdefault(text, text or "")
+
+
+class Times(dict[str | None, float | None]):
+    """Seconds since the epoch by a time's text; one that msgspec would write in another way is refused.
+
+    `newest` is the latest time seen.
+    """
+
+    newest = 0.0
+
+    def __missing__(self, text: Any) -> float | None:
+        if text is None or isinstance(text, datetime):
+            return self.seconds(text)
+        moment = msgspec.convert(text, datetime)
+        if wire.encode(moment) != b'"%b"' % text.encode():
+            raise msgspec.ValidationError("it is written in another way")
+        if len(self) > _MOST_TEXTS:
+            self.clear()
+        return self.setdefault(text, self.seconds(moment))
+
+    def seconds(self, moment: datetime | None) -> float | None:
+        """Seconds since the epoch, remembering the newest."""
+        if moment is None:
+            return None
+        seconds = seconds_of(moment)
+        if seconds > self.newest:
+            self.newest = seconds
+        return seconds
+
+
+_MOST_TEXTS = 65_536
+
 
 class ReadObject(Record):
     """One object: its record, the digest of what is kept of it, and the metadata it came with."""
@@ -109,9 +152,9 @@ class ReadObject(Record):
     metadata: wire.Metadata
 
 
-def read_owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
-    """The owner that controls the object, None when there is none."""
-    for reference in metadata.owner_references or ():
+def read_owner(shared: Shared, references: list[wire.OwnerReference] | None) -> model.Owner | None:
+    """The owner that controls an object, None when there is none."""
+    for reference in references or ():
         if reference.controller:
             return shared.owner(reference.kind, reference.name, reference.uid)
     return None

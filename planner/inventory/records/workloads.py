@@ -137,7 +137,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         failed_pods=given(status.failed, 0),
         succeeded_pods=given(status.succeeded, 0),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
-        owner=read_owner(shared, metadata),
+        owner=read_owner(shared, metadata.owner_references),
         conditions=shared.conditions(conditions),
         progressing_at=_progressing_at(shared, status),
         applied=applied,
@@ -216,7 +216,7 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
         uid=metadata.uid or "",
         labels=shared.labels(metadata.labels),
         annotations=annotations_of(metadata),
-        owner=read_owner(shared, metadata),
+        owner=read_owner(shared, metadata.owner_references),
         created_at=shared.seconds(metadata.creation_timestamp),
         replicas=given(spec.replicas, 1),
         selector=read_selector(shared, spec.selector) or _default_selector(REPLICA_SET, metadata.name or "", spec),
@@ -234,7 +234,7 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
     Source: kubernetes `pkg/controller/statefulset/stateful_set_utils.go`, `pkg/controller/daemon/update.go`, `getPatch`.
     """
     metadata = metadata_of(revision)
-    owner, template = read_owner(shared, metadata), None
+    owner, template = read_owner(shared, metadata.owner_references), None
     told, revision.data = revision.data, None
     if owner is not None and owner.kind in _KEEPS_REVISIONS:
         data = msgspec.convert(told, wire.RevisionData)
