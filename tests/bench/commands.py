@@ -131,7 +131,7 @@ BY_CLUSTER: dict[str, dict[str, float | None]] = {
 
 
 def waited() -> Iterator[Figure]:
-    """Whole commands on the five clusters, by the clock, with all cores; beside a bare decode of what they read."""
+    """Whole commands on the five clusters, by the clock, with all cores; beside the start of Python and a bare decode of what they read."""
     for cluster in (*FIVE[:2], SOME, SOME_VARIED, *FIVE[2:]):
         for command, targets in BY_CLUSTER.items():
             if cluster in targets:
@@ -140,10 +140,10 @@ def waited() -> Iterator[Figure]:
 
 def _waited(command: str, cluster: str, target: float | None) -> Figure:
     def take() -> Found:
-        return Found(seconds=_ran(_on(command, cluster)).seconds, beside=bare(cluster))
+        return Found(seconds=_ran(_on(command, cluster)).seconds, beside=_numpy() + bare(cluster))
 
     return Figure(
-        figure=f"headroom {command.split(maxsplit=1)[0]}; all cores, clock", cluster=cluster, beside="bare decode", at_most_seconds=target, take=take
+        figure=f"headroom {command.split(maxsplit=1)[0]}; all cores, clock", cluster=cluster, beside="start and decode", at_most_seconds=target, take=take
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from tests.processes.dask_cluster import dask_cluster
 
 CLUSTERS, DAYS, COPIES = 20, 30, 42
 DAY = 86_400.0
-DEMOS, OF_ONE = 8, 3
+DEMOS, OF_ONE = 4, 3
 
 
 def measure() -> Iterator[Figure]:

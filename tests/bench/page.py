@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.inputs import FIVE
-from tests.bench.table import Figure
+from tests.bench.table import Figure, times
 
 ROOT = Path(__file__).parents[2]
 KEPT = Path(__file__).with_name("measured.json")
@@ -189,9 +189,9 @@ def _cell(figures: list[Figure]) -> str:
         text = f"**{value} {target}**{names}"
     else:
         text = f"{value} {target}".strip()
-    times = (
+    beside = (
         ""
         if most.seconds is None or most.quotient is None or most.measured.endswith("x")
-        else f" ({most.quotient:.2g} ×)"
+        else f" ({times(most.quotient)})"
     )
-    return ", ".join([text.replace(" x", " ×") + times, *failed])
+    return ", ".join([(text + beside).replace(" x", " ×"), *failed])

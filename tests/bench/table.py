@@ -63,7 +63,7 @@ class Figure:
     def measured(self) -> str:
         """What was measured, in the unit of the target."""
         if self.seconds is None or self.at_most_ratio is not None or self.at_least_ratio is not None:
-            return "" if self.quotient is None else f"{self.quotient:.3g} x"
+            return times(self.quotient)
         return spoken(self.seconds)
 
     @property
@@ -83,7 +83,7 @@ class Figure:
         beside = f"{self.beside} {spoken(self.beside_seconds)}" if self.beside_seconds is not None else self.beside
         cells = {
             "figure": self.name, "cluster": self.cluster, "measured": spoken(self.seconds), "beside": beside,
-            "ratio": "" if self.quotient is None else f"{self.quotient:.3g} x", "target": self.target,
+            "ratio": times(self.quotient), "target": self.target,
             "met": f"FAILED: {self.failed}" if self.failed else {True: "met", False: "NOT MET", None: ""}[self.is_met],
         }  # fmt: skip
         return COLUMNS.format(**cells).rstrip()
@@ -123,6 +123,13 @@ def spoken(seconds: float | None) -> str:
     if seconds is None:
         return ""
     return f"{seconds * 1000:.3g} ms" if seconds < 0.1 else f"{seconds:.3g} s"
+
+
+def times(ratio: float | None) -> str:
+    """``"3.36 x"``, ``"1,340 x"``; nothing for None."""
+    if ratio is None:
+        return ""
+    return f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.3g} x"
 
 
 def once(call: Callable[[], object]) -> float:

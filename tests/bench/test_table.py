@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tests.bench.table import Figure, Found, header, measured, spoken
+from tests.bench.table import Figure, Found, header, measured, spoken, times
 
 
 def test_target_in_seconds() -> None:
@@ -36,6 +36,10 @@ def test_spoken() -> None:
         "0.3 s",
         "3.14 s",
     ]
+
+
+def test_times() -> None:
+    assert [times(ratio) for ratio in (None, 0.0104, 1.7, 1340.0)] == ["", "0.0104 x", "1.7 x", "1,340 x"]
 
 
 def test_what_cannot_be_measured_is_told_and_the_others_go_on() -> None:
