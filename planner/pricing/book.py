@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from hashlib import blake2b
 from typing import Any, Final
@@ -162,7 +162,7 @@ def read_table(
             raise empty
         return PriceTable(machines=FrozenMap({row.key: row for row in listed}), digest=digest)
     if is_checked and text.startswith("machine_type,"):
-        machines = Machines(text, where, lambda row: _machine(row, row["as_of"] or as_of, source))
+        machines = Machines(text, where, as_of, source)
         return PriceTable(machines=machines, digest=digest)
     rows = _Rows(text, where)
     layout = rows.layout
@@ -395,13 +395,13 @@ class Machines(Mapping[str, MachinePrice]):
     """`MachinePrice.key` → price, of a table of which somebody has read every row before. Of thousands of rows a question needs
     a few: a machine type's lines are taken apart where it is first asked for, and a row is read where it is itself.
 
-    `text`: of which no line goes on in the next; `read`: what makes a price of a row.
+    `text`: of which no line goes on in the next. A process that works something out is sent all of it (pickle).
     """
 
-    def __init__(self, text: str, where: str, read: Callable[[_Row], MachinePrice]) -> None:
+    def __init__(self, text: str, where: str, as_of: str, source: str) -> None:
         header, *lines = text.splitlines()
         self._at = {name: at for at, name in enumerate(header.split(","))}
-        self._where, self._read = where, read
+        self._where, self._as_of, self._source = where, as_of, source
         self._lines: dict[str, list[tuple[int, str]]] = defaultdict(list)  # machine type → lines, with their numbers
         for number, line in enumerate(lines, start=2):
             self._lines[line.partition(",")[0]].append((number, line))
@@ -419,7 +419,7 @@ class Machines(Mapping[str, MachinePrice]):
         rows = self._of(key.rpartition(" ")[0])
         found = rows[key]
         if isinstance(found, _Row):
-            found = rows[key] = self._read(found)
+            found = rows[key] = _machine(found, found["as_of"] or self._as_of, self._source)
         return found
 
     def __iter__(self) -> Iterator[str]:

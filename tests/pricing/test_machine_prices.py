@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,13 @@ def test_every_total_of_the_snapshot_comes_out_as_published() -> None:
             assert price.list_usd_per_hour == pytest.approx(total, abs=1e-9), price.sentence
             count += 1
     assert count > 13_000
+
+
+def test_a_process_is_sent_every_price() -> None:
+    """What a page asks is worked out beside the server (`planner.processes`), which gets the prices as pickle."""
+    fresh = embedded_book()
+    price_machine(fresh, "n1-standard-4", "asia-northeast3", Provisioning.SPOT)  # one row is read
+    assert dict(pickle.loads(pickle.dumps(fresh)).machines) == dict(BOOK.machines)
 
 
 def test_unit_prices_give_the_totals_of_all_predefined_types() -> None:
