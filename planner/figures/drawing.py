@@ -3,7 +3,6 @@ place says so, and the numbers are in the tables."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
@@ -20,7 +19,6 @@ R = TypeVar("R")
 
 Drawing = dict[str, Any]
 """A figure as Plotly reads it: ``data`` and ``layout``. Where nobody draws it (in the report's file) nothing of Plotly is loaded."""
-_LOG = logging.getLogger(__name__)
 
 
 def as_figure(drawn: Drawing | go.Figure) -> go.Figure:
@@ -43,8 +41,10 @@ def drawn(figure: Callable[P, R]) -> Callable[P, R]:
     def safely(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return figure(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001 - a picture isn't worth a page
-            _LOG.exception("a chart can't be drawn")
+        except Exception as error:
+            import logging
+
+            logging.getLogger(__name__).exception("a chart can't be drawn")
             return cast("R", NotDrawn(kind=type(error).__name__))
 
     return safely

@@ -27,9 +27,8 @@ class _Fields:
         values = {name: value for name, (_, value) in told.items() if value is not dataclasses.MISSING}
         hints = {name: told[name][0] for name in owner.__struct_fields__}  # in the order that documents have
         like: Any = type(owner.__name__, (), {**values, "__annotations__": hints, "__doc__": ""})
-        known: dict[str, dataclasses.Field[Any]] = dataclasses.dataclass(repr=False, eq=False, kw_only=True)(
-            like
-        ).__dataclass_fields__
+        made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(like)
+        known: dict[str, dataclasses.Field[Any]] = made.__dataclass_fields__
         owner.__dataclass_fields__ = known
         return known
 
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
             order: bool = False,
             weakref: bool = False,
             forbid_unknown_fields: bool = False,
+            dict: bool = False,  # noqa: A002 - msgspec's word
         ) -> None: ...
 else:
 

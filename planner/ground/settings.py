@@ -248,6 +248,6 @@ def _kind(hint: Any) -> tuple[type[Any], bool]:
     if get_origin(hint) is tuple:
         inner = get_args(hint)[0]
         return (_kind(inner)[0], True)
-    if not isinstance(hint, type) or is_dataclass(hint):
+    if not isinstance(hint, type) or issubclass(hint, Record) or is_dataclass(hint):
         return object, False
     return (hint, False) if hint in (bool, int, float, str) or issubclass(hint, Enum) else (object, False)

@@ -23,6 +23,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from planner.ground.records import Record, dataclass
 from planner.history import kept
 from planner.history.api_words import NAMES, PART, PROGRAMS, WORD, found, is_plain_number, is_said, is_valued
+from planner.history.names import FORMAT
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes.accelerators import accelerator
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -82,7 +83,7 @@ def anonymised(snapshot: Snapshot, stay: Iterable[str] = (), tell: Sequence[str]
     names.name_all(tell)
     names.stayed.clear()
     made = _Walk(names.name, names.sentence, names.keep).of(content)
-    made |= {"source": SOURCE, "format": kept.FORMAT}
+    made |= {"source": SOURCE, "format": FORMAT}
     made["digest"] = blake2b(json.dumps(made, sort_keys=True).encode(), digest_size=16).hexdigest()
     written = json.dumps(made, separators=(",", ":"), ensure_ascii=False).encode()
     return Anonymous(written, names.stayed)

@@ -15,10 +15,10 @@ import msgspec
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import Text
+from planner.history.names import FORMAT
 from planner.inventory.masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 
-FORMAT: Final = "headroom.snapshot/v1"
 _NOT_KEPT: Final = frozenset({"derived", "logs", "others"})
 _FIELDS: Final = tuple(field.name for field in fields(Snapshot) if field.name not in _NOT_KEPT)
 _POD_FIELDS: Final = tuple(field.name for field in fields(Pod) if field.name != "spec")

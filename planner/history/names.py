@@ -11,6 +11,7 @@ from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
 
 PREFIX: Final = "store:"
+FORMAT: Final = "headroom.snapshot/v1"  # with what a kept snapshot begins (`kept`)
 LATEST: Final = "latest"
 _FORM: Final = (
     "Write it as store:URL#cluster@time, the cluster percent-encoded, such as store:file:///data#prod@2026-11-17"

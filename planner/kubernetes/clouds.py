@@ -194,11 +194,8 @@ def _sold(node: Node) -> Cloud | None:
     return _SELLERS.get(node.provider_id.partition("://")[0])
 
 
-_MACHINES: Final = tuple((re.compile(pattern), model) for cloud in CLOUDS for pattern, model in cloud.machines)
-
-
 @lru_cache(1_024)
 def model_of_machine(machine_type: str) -> str:
     """The GPU model that a machine type has by its name, else ""."""
-    matches = ((pattern.match(machine_type), model) for pattern, model in _MACHINES)
+    matches = ((re.match(pattern, machine_type), model) for cloud in CLOUDS for pattern, model in cloud.machines)
     return next((found.expand(model) for found, model in matches if found), "")

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from planner.ground import collector
 from planner.ground.errors import InputError, NotKnownError
-from planner.ground.records import Record, dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY, SYSTEM_NAMESPACES
 from planner.ground.words import Text, count, usd
 from planner.inventory.account import mend, told, unseen
@@ -42,7 +42,6 @@ class NotIn(Record, kw_only=False):
     sentence: Text
 
 
-@dataclass(frozen=True, kw_only=True)
 class ClusterBill(ClusterCost):
     """The cluster's cost, and who bears it. `lines` are whole cents and add up to `bill_usd_per_month`; where the pods
     weren't seen they say that whose it is isn't known."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from planner.ground import words
-from planner.ground.records import Record, dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
 from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -99,8 +99,7 @@ class UnpricedNodes(Record):
     sentence: Text
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterCost:
+class ClusterCost(Record):
     """`usd_per_month` is None where no node has a price; nodes without one are counted in `unpriced`, never as 0. All money
     is after sustained use but `list_usd_per_month`."""
 

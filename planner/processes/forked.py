@@ -7,7 +7,6 @@ once work has taken a while, so that small clusters never pay for it.
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -60,6 +59,8 @@ def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
 
 def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudget) -> tuple[_Found, int]:
     """(what this process and its copies found, what the copies spent)."""
+    import pickle  # loaded where there is work for several
+
     size = -(-len(left) // _MOST_BUNDLES)
     bundles = [left[start : start + size] for start in range(0, len(left), size)]
     taken, given = os.pipe()
@@ -119,6 +120,8 @@ def _copied(work: Callable[[], _Found], budget: WorkBudget) -> tuple[int, int]:
 
 def _tell(told: int, work: Callable[[], _Found], budget: WorkBudget) -> NoReturn:
     """Do it, tell it, and end without what a process does at its end, which is the parent's to do."""
+    import pickle
+
     try:
         before = budget.left
         found = work()

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from planner.ground.quantity import format_amount
-from planner.ground.records import dataclass, replace
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, duration, listing, plural, short_name
 from planner.inventory.applied import MANIFEST, taken_back
@@ -57,8 +57,7 @@ def grown(cluster: Cluster, template: Node, number: int) -> Cluster:
     return cluster.grown(tuple(empty_copy(cluster, template, i) for i in range(number)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Case:
+class _Case(Record, kw_only=False, eq=False, dict=True):
     """A stuck rollout and how to try something else on it."""
 
     cluster: Cluster

@@ -10,14 +10,14 @@ from typing import BinaryIO, Final
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.history import kept, names
+from planner.history import names
 from planner.inventory.archives import Content, Walk, inflated
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
 
 CONTEXT_PREFIX: Final = "context:"
 CLUSTER_VARIABLE: Final = "HEADROOM_CLUSTER"  # of the environment: what the dashboard begins with
-_BEGIN: Final = f'{{"format":"{kept.FORMAT}"'.encode()
+_BEGIN: Final = f'{{"format":"{names.FORMAT}"'.encode()
 _GZIP: Final = b"\x1f\x8b"
 EMBEDDED: Final = tuple(demo.EMBEDDED)
 
@@ -46,6 +46,8 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         return _stored(spec, limit_bytes)
     places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
     if len(places) == 1 and _is_kept(spec):
+        from planner.history import kept
+
         return replace(kept.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 

@@ -40,7 +40,7 @@ from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
-from planner.spot.economics import expected_saved_usd
+from planner.spot.economics import expected_saved_usd, percentiles
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, protected, why_unsuitable
@@ -328,7 +328,7 @@ def _kinds(snapshot: Snapshot, prices: _Prices, demand: Sequence[NodeCost]) -> I
 
 def _ends(moves: Sequence[float]) -> tuple[float, float, float]:
     """Mean, P5 and P95; nothing moves where no move is known."""
-    p5, p95 = np.percentile(moves, (5, 95)) if moves else (0.0, 0.0)
+    p5, p95 = percentiles(moves, (5, 95)) if moves else (0.0, 0.0)
     return float(np.mean(moves)) if moves else 0.0, float(p5), float(p95)
 
 

@@ -11,6 +11,7 @@ from planner.capacity import overview as overviews
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import kept
+from planner.history.names import FORMAT
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
 from planner.sources import demo
@@ -130,7 +131,7 @@ def test_damage_is_said(damage: str) -> None:
 
 def test_what_is_kept_is_json_that_others_read() -> None:
     content = msgspec.json.decode(kept.encode(demo.read()))
-    assert content["format"] == kept.FORMAT
+    assert content["format"] == FORMAT
     assert {"nodes", "pods", "pod_specs", "workloads"} <= set(content)
     assert not {"logs", "derived"} & set(content)
 

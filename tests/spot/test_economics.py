@@ -15,6 +15,7 @@ from planner.spot.economics import (
     bill,
     break_even,
     expected_saved_usd,
+    percentiles,
     savings,
 )
 from planner.spot.environment import BulkLosses, most_losses
@@ -330,3 +331,11 @@ def test_where_zones_are_lost_all_the_time_few_runs_are_drawn_at_once(monkeypatc
     simulate(replace(BASE, runs=200, zones=9, nodes=9, zone_losses_per_month=1000.0, hours_per_month=8760.0))
     assert sum(drawn) > 40_000_000
     assert max(drawn) <= 8_000_000
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6).map(lambda x: x + 0.0), min_size=1, max_size=60),
+    st.lists(st.floats(0, 100), min_size=1, max_size=4),
+)
+def test_percentiles_are_numpy_s(values: list[float], wanted: list[float]) -> None:
+    assert percentiles(values, wanted).tolist() == np.percentile(values, wanted).tolist()
