@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from planner.rollout.answers import Reason
 from planner.rollout.unknowns import unknowns
 from planner.scheduling.cluster import Cluster
@@ -83,6 +85,21 @@ def test_no_matching_node() -> None:
         "stuck: no node matches the new pod (1 cordoned, 1 with a taint the pod doesn't tolerate, "
         "1 that its node selector or affinity rules out)"
     )
+
+
+@pytest.mark.parametrize(
+    ("where", "more", "completes"),
+    [
+        (node("n-0", cordoned=True, taints=(("gpu", "NoSchedule"),)), {}, True),
+        (node("n-0", taints=(("gpu", "NoExecute"),)), {}, False),
+        (node("n-0"), {"nodeSelector": {"disk": "ssd"}}, False),
+        (node("n-0", cpu="1"), {}, False),
+    ],
+)
+def test_a_template_that_names_its_node_is_its_kubelets(where: Item, more: Item, completes: bool) -> None:
+    """kube-scheduler never sees its pods; a kubelet looks at NoExecute taints, labels and amounts, not at cordons (`AdmissionCheck`)."""
+    named = worker("n-0", spec=pod_spec(nodeName="n-0", **more))
+    assert roll(where, named).completed is completes
 
 
 def test_never_ready() -> None:

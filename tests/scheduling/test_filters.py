@@ -56,17 +56,6 @@ def test_nodes_named_in_the_affinity_are_the_only_ones_looked_at() -> None:
     assert full.reasons() == "1 Insufficient cpu, 2 node(s) didn't satisfy plugin(s) [NodeAffinity]"
 
 
-def test_a_pod_that_names_its_node_is_its_kubelets() -> None:
-    """kube-scheduler never sees it; the kubelet looks at NoExecute taints, labels and amounts, not at cordons (`AdmissionCheck`)."""
-    items = [
-        node("n-0", cordoned=True, taints=(("gpu", "NoSchedule"),)),
-        node("n-1", taints=(("gpu", "NoExecute"),)),
-    ]
-    assert Question(items, pod_spec(nodeName="n-0")).fitting() == ["n-0"]
-    assert not Question(items, pod_spec(nodeName="n-1")).fitting()
-    assert not Question(items, pod_spec(nodeName="n-0", nodeSelector={"disk": "ssd"})).fitting()
-
-
 # ── host ports ───────────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize(
     ("theirs", "mine", "fits"),
