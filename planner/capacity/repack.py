@@ -172,8 +172,18 @@ class Packing:
         self._log.moves.append((number, at, to))
         self._relocate(number, to)
 
+    def _move_all(self, moves: Sequence[Move]) -> None:
+        """Pods alike move together."""
+        self._log.moves += moves
+        self.state.relocate_all([(self._of(number).shape, before, to) for number, before, to in moves])
+        for number, _, to in moves:
+            self._put(number, to)
+
     def _relocate(self, number: int, to: int) -> None:
         self.state.relocate(self._of(number).shape, self._at[number], to)
+        self._put(number, to)
+
+    def _put(self, number: int, to: int) -> None:
         self._on[self._at[number]].discard(number)
         self._on[to].add(number)
         self._at[number] = to
@@ -325,8 +335,9 @@ class Packing:
             return
         places = np.searchsorted(until, np.arange(number), side="right")
         self._opened = max(self._opened, int(places[-1]) + 1)
-        for one, place in zip(numbers, places.tolist(), strict=False):
-            self._move(one, self._first_new + place)
+        self._move_all(
+            [(one, self._at[one], to) for one, to in zip(numbers, (self._first_new + places).tolist(), strict=False)]
+        )
 
     def _new_node(self, kind: _Kind, limited: str) -> int:
         """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+S = TypeVar("S")
 
 Way = Callable[[int, Callable[[int], Any]], list[Any]]
 """Told how many parts there are and what is to be done with a part's number; gives what came of each."""
@@ -30,3 +31,27 @@ def each(items: Sequence[T], do: Callable[[T], R]) -> list[R]:
     """What `do` says of each, in their order. It says the same whichever were done before, and what it gives can be pickled."""
     way = _way.get()
     return [do(item) for item in items] if way is None else way(len(items), lambda number: do(items[number]))
+
+
+def along(ask: Callable[[], S], items: Sequence[T], do: Callable[[T], R]) -> tuple[S, list[R]]:
+    """What `ask` says, and what `do` says of each item: they go along with the first parts that what is asked has, so that no process waits
+    while there are fewer of them, or a long one. What it may cost isn't theirs: each is done as it would be by itself."""
+    way, around, first = _way.get(), copy_context(), len(items)
+    if way is None or not items:
+        return ask(), each(items, do)
+    found: list[R] = []
+
+    def alone(item: T) -> R:
+        with by(None):
+            return do(item)
+
+    def together(number: int, part: Callable[[int], Any]) -> list[Any]:
+        if found:
+            return way(number, part)
+        every = way(first + number, lambda n: part(n - first) if n >= first else around.copy().run(alone, items[n]))
+        found.extend(every[:first])
+        return every[first:]
+
+    with by(together):
+        asked = ask()
+    return asked, found or each(items, do)

@@ -384,8 +384,9 @@ _HANG_ON: dict[Callable[[Snapshot], Iterable[Finding]], tuple[str, ...]] = {
 
 
 # ── what pods ask for ────────────────────────────────────────────────────────────────────────────────────────────────
+@once_a_snapshot
 def _held_by_node(snapshot: Snapshot) -> dict[str, dict[str, int]]:
-    """Node name → resource → what its bound pods ask for; their number as ``pods``."""
+    """Node name → resource → what its bound pods ask for; their number as ``pods``. Don't change it."""
     held: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     asked: dict[int, Amounts] = {}  # by the spec's identity: one object a template, and costly to hash
     for pod in snapshot.pods:

@@ -224,7 +224,7 @@ def _node_report(
         has_gpus=any(is_gpu_resource(name) and amount for name, amount in node.capacity.items()),
         memory=memory,
         lines=lines,
-        request_bytes=sum(pod_requests(pod.spec).get(vocabulary.MEMORY, 0) for pod in pods),
+        request_bytes=sum(map(seen.requested_bytes, pods)),
         limit_bytes=sum(pod.limit_bytes or 0 for pod in ranked),
         unlimited_pods=sum(pod.limit_bytes is None for pod in ranked),
         working_set_bytes=used,
@@ -247,14 +247,26 @@ class _Pods:
         self._uses = _uses(snapshot, stats)
         self._workloads = workload_keys(snapshot)
         self._known: dict[NodeMemory, dict[Hashable, PodMemory]] = defaultdict(dict)
+        self._requested: dict[int, int] = {}
+
+    def requested_bytes(self, pod: Pod) -> int:
+        """What it requests; specs are told by identity."""
+        found = self._requested.get(id(pod.spec))
+        if found is None:
+            found = self._requested[id(pod.spec)] = pod_requests(pod.spec).get(vocabulary.MEMORY, 0)
+        return found
 
     def _alike(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
         """A pod without a name of which no use is known, of those `known` on nodes of this memory. What specs hold is told by identity:
         the snapshot keeps it, and pods alike share theirs, a DaemonSet's too, whose specs name their nodes."""
         spec = pod.spec
+        quick = id(spec), pod.qos_class, is_static(pod)
+        found = known.get(quick)
+        if found is not None:
+            return found
         key = (
             *map(id, (spec.containers, spec.init_containers, spec.pod_requests, spec.pod_limits, spec.overhead)),
-            spec.priority, spec.priority_class_name, pod.qos_class, is_static(pod),
+            spec.priority, spec.priority_class_name, *quick[1:],
         )  # fmt: skip
         found = known.get(key)
         if found is None:
@@ -277,6 +289,7 @@ class _Pods:
                     for cgroup in (container_cgroup(pod, container, memory, self._settings),)
                 ),
             )
+        known[quick] = found
         return found
 
     def ranked(self, pods: list[Pod], memory: NodeMemory) -> tuple[PodMemory, ...]:
@@ -291,22 +304,17 @@ class _Pods:
 
     def _seen(self, pod: Pod, memory: NodeMemory, known: dict[Hashable, PodMemory]) -> PodMemory:
         """A pod with what it uses, and its containers with what each does."""
-        alike, uses = self._alike(pod, memory, known), self._uses.get((pod.namespace, pod.name), {})
+        alike = replace(
+            self._alike(pod, memory, known), namespace=pod.namespace, name=pod.name, workload=self._workloads[pod.uid],
+            node=pod.node_name,
+        )  # fmt: skip
+        uses = self._uses.get((pod.namespace, pod.name))
+        if not uses:
+            return alike
         working_sets = [use.working_set_bytes for use in uses.values() if use.working_set_bytes is not None]
         total = memory.capacity_bytes + memory.swap_bytes
-        return replace(
-            alike,
-            namespace=pod.namespace,
-            name=pod.name,
-            workload=self._workloads[pod.uid],
-            node=pod.node_name,
-            working_set_bytes=sum(working_sets) if working_sets else None,
-            containers=tuple(
-                _using(one, uses[one.name], total) if one.name in uses else one for one in alike.containers
-            )
-            if uses
-            else alike.containers,
-        )
+        used = (_using(one, uses[one.name], total) if one.name in uses else one for one in alike.containers)
+        return replace(alike, working_set_bytes=sum(working_sets) if working_sets else None, containers=tuple(used))
 
 
 def _using(container: ContainerMemory, use: _Use, total_bytes: int) -> ContainerMemory:

@@ -36,18 +36,30 @@ def check(snapshot: Snapshot) -> tuple[Finding, ...]:
 
 def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     """Every risk in `cluster`, the most severe first, then by object."""
+    pods = cluster.pods
     groups: dict[tuple[str, str], _Found] = {}
-    for pod in cluster.pods:
+    measured: dict[tuple[str, str], _Found] = {}
+    for pod in pods:
         for container in pod.containers:
-            groups.setdefault((pod.workload, container.name), []).append((pod, container))
-    found = [finding for group in groups.values() for rule in _RULES if (finding := rule(group, cluster.settings))]
+            key = pod.workload, container.name
+            if (group := groups.get(key)) is None:
+                group = groups[key] = []
+            group.append((pod, container))
+            if container.working_set_bytes is not None or container.anonymous_bytes is not None:
+                measured.setdefault(key, []).append((pod, container))
+    found = [
+        finding
+        for key, group in groups.items()
+        for rule in _RULES
+        if (finding := rule(group, measured.get(key, []), cluster.settings))
+    ]
     found.extend(_best_effort_on_gpu_nodes(cluster.nodes))
     for node in cluster.nodes:
         if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:
             said = str(node.sentence).removesuffix(".")
             found.append(_risk("memory-node-near-eviction", NODE.key("", node.name), sentence=said))
-    if unknown := sum(pod.working_set_bytes is None for pod in cluster.pods):
-        found.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(cluster.pods), "pod")))
+    if unknown := sum(pod.working_set_bytes is None for pod in pods):
+        found.append(_risk("memory-use-unknown", "", unknown=f"{unknown:,}", pods=count(len(pods), "pod")))
     severity = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
     return tuple(sorted(found, key=lambda finding: (severity[finding.severity], finding.object, finding.code)))
 
@@ -67,11 +79,11 @@ def _risk(code: str, about: str, **words: object) -> Finding:
     )
 
 
-def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
+def _evicted_though_within_limit(group: _Found, measured: _Found, _settings: KubeletSettings) -> Finding | None:
     """A limit far over the request, and a working set over the request: evicted first, though it "has the memory"."""
     hit = [
         (pod, container)
-        for pod, container in group
+        for pod, container in measured
         if not pod.is_critical
         and (pod.over_request_bytes or 0) > 0
         and container.request_bytes
@@ -92,10 +104,10 @@ def _evicted_though_within_limit(group: _Found, _settings: KubeletSettings) -> F
     )
 
 
-def _near_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
+def _near_limit(group: _Found, measured: _Found, _settings: KubeletSettings) -> Finding | None:
     hit = [
         (used / limit, pod, container)
-        for pod, container in group
+        for pod, container in measured
         if (limit := container.limit_bytes or 0)
         and (used := container.working_set_bytes or 0)
         and used * 100 >= limit * NEAR_LIMIT_PERCENT
@@ -108,7 +120,7 @@ def _near_limit(group: _Found, _settings: KubeletSettings) -> Finding | None:
     return _risk("memory-near-limit", pod.workload, which=_which(hit, group), name=container.name, **words)
 
 
-def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Finding | None:
+def _priority_does_not_protect(group: _Found, _measured: _Found, _settings: KubeletSettings) -> Finding | None:
     """Priority orders evictions; the limit of a container is the kernel's, and knows no priority."""
     hit = [(pod, one) for pod, one in group if 0 < pod.priority <= HIGHEST_USER_PRIORITY and one.limit_bytes]
     if not hit:
@@ -119,12 +131,12 @@ def _priority_does_not_protect(group: _Found, _settings: KubeletSettings) -> Fin
     return _risk("memory-priority-does-not-protect", pod.workload, priority=pod.priority, name=container.name, use=use)
 
 
-def _cold_without_swap(group: _Found, settings: KubeletSettings) -> Finding | None:
+def _cold_without_swap(group: _Found, measured: _Found, settings: KubeletSettings) -> Finding | None:
     if settings.swap_behavior is SwapBehavior.LIMITED_SWAP and settings.swap_bytes:
         return None
     hit = [
         (pod, container)
-        for pod, container in group
+        for pod, container in measured
         if not pod.is_critical
         and _held(container) >= COLD_BYTES
         and container.cpu_millicores is not None
@@ -150,7 +162,8 @@ def _held(container: ContainerMemory) -> int:
     return (container.working_set_bytes if container.anonymous_bytes is None else container.anonymous_bytes) or 0
 
 
-_Rule = Callable[[_Found, KubeletSettings], Finding | None]
+_Rule = Callable[[_Found, _Found, KubeletSettings], Finding | None]
+"""Told the containers of one name of a workload, those of them of which something was measured, and the settings."""
 _RULES: Final[tuple[_Rule, ...]] = (
     _evicted_though_within_limit,
     _near_limit,

@@ -113,7 +113,7 @@ def shares(
     lines, of_entry = _lines(entries, name_of)
     wanted = _in_cents(lines)
     place = {key: 3 * i for i, key in enumerate(lines)}
-    of_line = np.array([place[key] + part for key in of_entry for part in range(3)], dtype=np.intp)
+    of_line = (np.array([place[key] for key in of_entry], dtype=np.intp)[:, None] + np.arange(3)).ravel()
     cents = spread(
         [amount for *_, parts in entries for amount in parts], of_line, [cent for key in lines for cent in wanted[key]]
     )
@@ -162,8 +162,11 @@ def _lines(
     """What each line comes to, USD, and which line each entry is part of."""
     sums: dict[_Key, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     of_entry: list[_Key] = []
+    last, way = None, Bought.OTHER
     for cost, name, share, (gpu, cpu, memory) in entries:
-        key = bought(cost), name if name_of is None else name_of[cost.node.node], share
+        if cost is not last:
+            last, way = cost, bought(cost)
+        key = way, name if name_of is None else name_of[cost.node.node], share
         own = sums[key]
         own[0] += gpu
         own[1] += cpu
@@ -187,10 +190,12 @@ def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[t
     """Who bears which parts of the node, and what of each is idle."""
     gpus = tuple(name for name in once(node.allocatable) if is_gpu_resource(name))
     parts: list[list[float]] = []
+    requests = [one.requests for one in held]
     for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
-        wanted = [0] * len(held)
-        for name in names:
-            wanted = [each + one.requests.get(name, 0) for each, one in zip(wanted, held, strict=True)]
+        first, *more = names or ("",)
+        wanted = [each.get(first, 0) for each in requests]
+        for name in more:
+            wanted = [each + one.get(name, 0) for each, one in zip(wanted, requests, strict=True)]
         there = max(sum(node.allocatable.get(name, 0) for name in names), sum(wanted))
         shares = [float(each) / there if there else 0.0 for each in wanted]
         shares.append(max(0.0, 1.0 - sum(shares)))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import TypeVar
 
 from planner.ground import collector
 from planner.ground.errors import InputError, NotKnownError
@@ -27,9 +26,6 @@ from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_w
 from planner.pricing.commitments import covered
 from planner.pricing.focus import Resource, resource_of
 from planner.pricing.model import OwnedCommitment, PartKind, PriceBook
-
-K = TypeVar("K", bound=Hashable)
-
 
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
@@ -69,25 +65,27 @@ def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
     return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
 
 
-def _added_up(bound: Iterable[tuple[Pod, K]], used: Mapping[str, Mapping[str, int]] = EMPTY) -> dict[K, dict[str, int]]:
-    """Requests by key, or what is `used` where that is more. Specs are told by identity: pods alike share theirs, and comparing them
-    would cost too much."""
-    asked: dict[int, tuple[tuple[str, int], ...]] = {}
-    sums: dict[K, dict[str, int]] = {}
-    for pod, key in bound:
+def _asking(bound: Bound, used: Mapping[str, Mapping[str, int]] = EMPTY) -> Iterator[tuple[Pod, str, Amounts]]:
+    """Each pod, its node, and what it requests, or of what it has `used` that where it is more. Specs are told by identity: pods alike
+    share theirs, and comparing them would cost too much."""
+    asked: dict[int, Amounts] = {}
+    for pod, node in bound:
         amounts = asked.get(id(pod.spec))
         if amounts is None:
-            amounts = asked[id(pod.spec)] = tuple(pod_requests(pod.spec).items())
-        if (own := sums.get(key)) is None:
-            own = sums[key] = dict(amounts)
-        else:
-            for name, amount in amounts:
-                own[name] = own.get(name, 0) + amount
-        if (more := used.get(pod.uid) if used else None) is not None:
-            asks = dict(amounts)
-            for name, amount in more.items():
-                own[name] = own.get(name, 0) + max(0, amount - asks.get(name, 0))
-    return sums
+            amounts = asked[id(pod.spec)] = pod_requests(pod.spec)
+        if used and (more := used.get(pod.uid)) is not None:
+            amounts = FrozenMap({**amounts, **{name: max(amounts.get(name, 0), more[name]) for name in more}})
+        yield pod, node, amounts
+
+
+def _added_up(each: Sequence[Amounts]) -> Amounts:
+    if len(each) == 1:
+        return each[0]
+    sums: dict[str, int] = {}
+    for amounts in each:
+        for name, amount in amounts.items():
+            sums[name] = sums.get(name, 0) + amount
+    return FrozenMap(sums)
 
 
 def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
@@ -117,20 +115,14 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
     held = held_by_node(snapshot, NAMESPACE)
     if held is None:
         return None
-    found: dict[str, Amounts] = {}
-    for node, holders_there in held.items():
-        sums = Counter[str]()
-        for one in holders_there:
-            sums.update(one.requests)
-        found[node] = FrozenMap(sums)
-    return found
+    return {node: _added_up([one.requests for one in there]) for node, there in held.items()}
 
 
 def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
     """Uid of a pod on a node → what it bears of it, USD an hour; without those on nodes that have no price."""
     of_node: dict[str, dict[str, Amounts]] = defaultdict(dict)
-    for (node, uid), amounts in _added_up((pod, (node, pod.uid)) for pod, node in bound_pods(snapshot)).items():
-        of_node[node][uid] = FrozenMap(amounts)
+    for pod, node, amounts in _asking(bound_pods(snapshot)):
+        of_node[node][pod.uid] = amounts
     nodes = {one.name: one for one in snapshot.nodes}
     return {
         uid: usd
@@ -305,20 +297,28 @@ def holders(
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
 
-    def held(pod: Pod, node: str) -> tuple[str, str, bool]:
+    def whose(pod: Pod) -> tuple[str, Share]:
         if pod.namespace in SYSTEM_NAMESPACES:
-            return node, pod.namespace, True
+            return pod.namespace, Share.SHARED
         if label:
             said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            return node, str(said) if said else f"no label {label}", False
-        return node, keys[pod.uid] if by == WORKLOAD else pod.namespace, False
+            return str(said) if said else f"no label {label}", Share.USED
+        return keys[pod.uid] if keys else pod.namespace, Share.USED
 
-    found: dict[str, list[Held]] = {}
-    sums = _added_up(((pod, held(pod, node)) for pod, node in bound), used)
-    for node, name, is_shared in sorted(sums):
-        share, amounts = Share.SHARED if is_shared else Share.USED, FrozenMap(sums[node, name, is_shared])
-        found.setdefault(node, []).append(Held(name=name, share=share, requests=amounts))
-    return found
+    each: dict[str, dict[tuple[str, Share], list[Amounts]]] = {}
+    for pod, node, amounts in _asking(bound, used):
+        there, who = each.setdefault(node, {}), whose(pod)
+        if (own := there.get(who)) is None:
+            there[who] = [amounts]
+        else:
+            own.append(amounts)
+    return {
+        node: [
+            Held(name=name, share=share, requests=_added_up(there[name, share]))
+            for name, share in sorted(there, key=lambda who: (who[0], who[1] is Share.SHARED))
+        ]
+        for node, there in sorted(each.items())
+    }
 
 
 def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:

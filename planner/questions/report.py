@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from planner.capacity.filming import stuck_film
 from planner.capacity.gpu_lines import free_words, supplies_of
@@ -33,7 +33,6 @@ from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200
 """Rows of a table that are shown; JSON and CSV have all of them."""
-R = TypeVar("R")
 _ENVIRONMENTS: Final = 6  # that are told side by side
 _MOST_LOST: Final = 500  # nodes whose losses are played one by one beside everything else
 
@@ -321,17 +320,21 @@ def review(
     titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
     closers = {chapter.question: chapter.closer for chapter in chapters if chapter.closer}
 
-    def ask(name: str) -> tuple[Asked | None, str, _Closer]:
+    def ask(name: str) -> _Tried:
         doing(titles[name])
-        return _tried(snapshot, settings, given, name, closers.get(name))
+        return _tried(snapshot, settings, given, name)
+
+    def look_closer(first: _Tried) -> _Tried:
+        one, _ = first
+        return _closer(snapshot, given, one, closers[_LONGEST](one.answer)) if one else first
 
     in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
-    found = _all_asked(in_order, ask)
-    asked = {name: one for name, (one, _, _) in found.items() if one}
-    failed = {name: why for name, (one, why, _) in found.items() if not one}
+    found, closer = _all_asked(in_order, ask, look_closer)
+    asked = {name: one for name, (one, _) in found.items() if one}
+    failed = {name: why for name, (one, why) in found.items() if not one}
     written: list[Written] = []
     for chapter in chapters:
-        one, why, closer = found[chapter.question]
+        one, why = found[chapter.question]
         one, why = closer if one and chapter.closer else (one, why)
         written.append(_written(chapter, one, why, told={before.said for before in written}))
     answer = ReportAnswer(
@@ -354,24 +357,35 @@ def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
         return None
 
 
-_Closer = tuple[Asked | None, str]
+_Tried = tuple[Asked | None, str]
+"""A question's answer, or why there is none."""
+_ALONE: Final = ("overview", "plan")  # others stand on it; both have parts over all processes
+_LONGEST: Final = "savings"  # it has parts, one of them long
+_ALONG: Final = (("memory", "findings"),)  # what is asked together has something in common
 
 
-def _all_asked(names: Collection[str], ask: Callable[[str], R]) -> dict[str, R]:
-    """Question → what came of it. The Overview goes first: others stand on it, and it has parts of its own."""
-    ahead, rest = ([name for name in names if (name == "overview") is first] for first in (True, False))
-    return dict(zip([*ahead, *rest], [*map(ask, ahead), *parts.each(rest, ask)], strict=True))
+def _all_asked(
+    names: Collection[str], ask: Callable[[str], _Tried], closer: Callable[[_Tried], _Tried]
+) -> tuple[dict[str, _Tried], _Tried]:
+    """Question → what came of it; and the closer look at the longest of them, which the rest goes beside."""
+
+    def each(together: Collection[str]) -> dict[str, _Tried]:
+        return {name: ask(name) for name in together}
+
+    found = each(_ALONE)
+    found[_LONGEST], others = parts.along(lambda: ask(_LONGEST), _ALONG, each)
+    found |= {name: one for some in others for name, one in some.items()}
+    rest = [name for name in names if name not in found]
+    looked, *more = parts.each([_LONGEST, *rest], lambda name: closer(found[name]) if name == _LONGEST else ask(name))
+    found |= zip(rest, more, strict=True)
+    return {name: found[name] for name in ("overview", *names)}, looked
 
 
-def _tried(
-    snapshot: Snapshot, settings: ReportSettings, given: Given, name: str, closer: Callable[[Any], Any] | None
-) -> tuple[Asked | None, str, _Closer]:
-    """A question's answer, or why there is none, and what is asked again of it."""
+def _tried(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> _Tried:
     try:
-        first = _ask(snapshot, settings, given, name)
+        return _ask(snapshot, settings, given, name), ""
     except HeadroomError as error:
-        return None, str(error), (None, "")
-    return first, "", _closer(snapshot, given, first, closer(first.answer)) if closer else (None, "")
+        return None, str(error)
 
 
 def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) -> Asked:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
@@ -19,7 +21,8 @@ from planner.restarts.signs import Sign, Signs
 
 SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
-_NO_LOG = digest(())
+_NO_LOG: Final = digest(())
+_NO_SIGNS: Final = signs_of.read(())
 
 
 class ContainerCase(Record):
@@ -93,12 +96,14 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
     for pod in snapshot.pods:
         if pod.phase == "Succeeded":
             continue
+        name = pod.namespace, pod.name
+        of_pod, has_log = pod_events.get(name, ()), name in logs
         states = {state.name: state for state in pod.containers}
         alone = len(pod.spec.containers) + len(pod.spec.init_containers) == 1
         for is_init, container in [(False, one) for one in pod.spec.containers] + [
             (True, one) for one in pod.spec.init_containers
         ]:
-            lines, previous = _lines_of(logs, pod, container.name, alone=alone)
+            lines, previous = _lines_of(logs[name], container.name, alone=alone) if has_log else ((), ())
             found.append(
                 ContainerCase(
                     pod=pod,
@@ -109,15 +114,13 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
                     taken_at=snapshot.taken_at,
                     node=nodes.get(pod.node_name),
                     has_nodes=bool(nodes),
-                    events=tuple(
-                        event
-                        for event in pod_events.get((pod.namespace, pod.name), ())
-                        if _is_about(event, pod, container.name)
-                    ),
+                    events=tuple([event for event in of_pod if _is_about(event, pod, container.name)])
+                    if of_pod
+                    else (),
                     node_events=node_events.get(pod.node_name, ()) if pod.node_name else (),
                     lines=lines,
                     previous_lines=previous,
-                    signs=signs_of.read((*previous, *lines)),
+                    signs=signs_of.read((*previous, *lines)) if lines or previous else _NO_SIGNS,
                     digest=digest((*previous, *lines)) if lines or previous else _NO_LOG,
                     usage=measured.get((pod.namespace, pod.name, container.name)),
                 )
@@ -146,13 +149,11 @@ def _is_about(event: Event, pod: Pod, container: str) -> bool:
     return container in named or not named
 
 
-def _lines_of(
-    logs: dict[tuple[str, str], list[PodLog]], pod: Pod, container: str, *, alone: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _lines_of(logs: Iterable[PodLog], container: str, *, alone: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(current lines, lines of the previous container); a log that names no container counts where there is only one."""
     current: list[str] = []
     previous: list[str] = []
-    for log in logs.get((pod.namespace, pod.name), ()):
+    for log in logs:
         if log.container == container or (not log.container and alone):
             (previous if log.is_previous else current).extend(content(log))
     return tuple(current), tuple(previous)
@@ -201,8 +202,9 @@ class Population:
         for case in self.cases:
             self._siblings[case.key].append(case)
             if case.works:
-                self._working[_last_part(case.container)].append(case)
-                self.printed_by_working.update(case.digest.alarming.keys())
+                self._working[_last_part(case.container.image)].append(case)
+                if case.has_log:
+                    self.printed_by_working.update(case.digest.alarming.keys())
 
     def siblings(self, case: ContainerCase) -> Sequence[ContainerCase]:
         """The same container in every pod of its workload, `case` too."""
@@ -212,7 +214,7 @@ class Population:
         """Working containers that run the same program, in any namespace, `case` left out."""
         program = _program(case.container)
         if program not in self._peers:
-            alike = self._working[_last_part(case.container)]
+            alike = self._working[_last_part(case.container.image)]
             self._peers[program] = tuple(one for one in alike if is_same_program(case.container, one.container))
         found = self._peers[program]
         return tuple(container_case for container_case in found if container_case is not case) if case.works else found
@@ -244,5 +246,6 @@ def _largest(amounts: Iterable[int | None]) -> int | None:
     return max((amount for amount in amounts if amount is not None), default=None)
 
 
-def _last_part(container: Container) -> str:
-    return image_repository(container.image).rpartition("/")[2]
+@lru_cache(4_096)
+def _last_part(image: str) -> str:
+    return image_repository(image).rpartition("/")[2]

@@ -237,6 +237,11 @@ def _terms_in(cluster: Cluster, is_anti: bool) -> Terms:
     return found
 
 
+def _is_carried(shape: Shape) -> bool:
+    """Whether pods of the shape bring something along that is counted beside their amounts."""
+    return bool(shape.has_affinity or shape.host_ports or shape.storage.is_in_motion)
+
+
 def _add_requests(table: IntArray, shape: Shape, node: int, count: int) -> None:
     for row, amount in shape.asks:
         table[row, node] += count * amount
@@ -386,7 +391,7 @@ class State:
         for priority, table in self._below.items():
             if shape.priority < priority:
                 _add_requests(table, shape, node, change)
-        if shape.has_affinity or shape.host_ports or shape.storage.is_in_motion:
+        if _is_carried(shape):
             self._carry(shape, node, change)
 
     def add(self, shape: Shape, node: int, pods: int = 1, *, is_terminating: bool = False) -> None:
@@ -403,6 +408,25 @@ class State:
         """A bound pod goes from one node to another."""
         self.remove(shape, before, is_terminating=False)
         self.add(shape, after)
+
+    def relocate_all(self, moves: Sequence[tuple[Shape, int, int]]) -> None:
+        """`relocate` of many, (shape, before, after) of each, that are of one priority and ask for the same amounts."""
+        first, befores, afters = moves[0][0], [move[1] for move in moves], [move[2] for move in moves]
+        count = self.cluster.node_count
+        change = np.bincount(afters, minlength=count) - np.bincount(befores, minlength=count)
+        for row, amount in (*first.asks, (PODS_ROW, 1)):
+            self.used[row] += amount * change
+            self.free[row] -= amount * change
+        self.scored += np.outer(first.scored, change)
+        for priority, table in self._below.items():
+            if first.priority < priority:
+                for row, amount in (*first.asks, (PODS_ROW, 1)):
+                    table[row] += amount * change
+        for shape, before, after in moves:
+            for node, pods in ((before, -1), (after, 1)):
+                if _is_carried(shape):
+                    self._carry(shape, node, pods)
+                self._note(shape, node, pods, pods)
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""

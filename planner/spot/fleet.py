@@ -252,9 +252,13 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
-    borne = _borne(snapshot, cost, {node_cost.node.node for node_cost in demand}, kind_of)
+    demanded = {node_cost.node.node for node_cost in demand}
     here = [{key: on_kind[key][number] for key in going} for number in range(len(kinds))]
-    done = parts.each(range(len(kinds)), lambda number: _left(snapshot, kinds[number], here[number], asked, fitness))
+    every: list[Callable[[], Any]] = [
+        partial(_left, snapshot, kind, pods_here, asked, fitness) for kind, pods_here in zip(kinds, here, strict=True)
+    ]
+    every.append(partial(_borne, snapshot, cost, demanded, kind_of))
+    *done, borne = parts.each(every, lambda part: part())
     repacked = [one for one, _ in done]
     moves = _in_order(
         [

@@ -171,3 +171,30 @@ def test_the_report_is_the_same(shared: parts.Way) -> None:
         found = review(crowd.snapshot(1), ReportSettings(), given)
     assert found.answer == alone.answer
     assert found.chapters == alone.chapters
+
+
+@pytest.mark.parametrize("has_parts", [True, False])
+def test_what_goes_along_comes_back_with_what_is_asked(shared: parts.Way, has_parts: bool) -> None:
+    """Beside its parts, or after it where it has none; what it costs isn't theirs."""
+    asked: list[int] = []
+
+    def ask() -> list[int]:
+        asked.append(os.getpid())
+        with allowed(units=5):
+            return parts.each([1, 2, 3], lambda item: item * 10) if has_parts else [0]
+
+    def do(item: int) -> tuple[int, list[int]]:
+        current().spend(10)
+        return item, parts.each([item], lambda one: one + 1)
+
+    for way in (shared, None):
+        with parts.by(way):
+            found = parts.along(ask, [7, 8], do)
+        assert found == ([10, 20, 30] if has_parts else [0], [(7, [8]), (8, [9])])
+    assert asked == [os.getpid()] * 2
+
+
+def test_parts_after_the_first_have_nothing_along(shared: parts.Way) -> None:
+    with parts.by(shared):
+        found = parts.along(lambda: [parts.each([1, 2], str), parts.each([3, 4], str)], "ab", str.upper)
+    assert found == ([["1", "2"], ["3", "4"]], ["A", "B"])
