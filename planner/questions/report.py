@@ -318,18 +318,13 @@ def review(
     """Ask everything; the first of ``given.others`` is what the cluster was before, `doing` is told each chapter."""
     chapters = (*(COMPARISON if given.others else ()), *CHAPTERS)
     titles = {chapter.question: chapter.title for chapter in reversed(chapters)}
-    closers = {chapter.question: chapter.closer for chapter in chapters if chapter.closer}
 
     def ask(name: str) -> _Tried:
         doing(titles[name])
         return _tried(snapshot, settings, given, name)
 
-    def look_closer(first: _Tried) -> _Tried:
-        one, _ = first
-        return _closer(snapshot, given, one, closers[_LONGEST](one.answer)) if one else first
-
     in_order = dict.fromkeys(chapter.question for chapter in chapters)  # what one holds another need not work out again
-    found, closer = _all_asked(in_order, ask, look_closer)
+    found, closer = _all_asked(in_order, ask, lambda first: _closer(snapshot, given, first[0]))
     asked = {name: one for name, (one, _) in found.items() if one}
     failed = {name: why for name, (one, why) in found.items() if not one}
     written: list[Written] = []
@@ -403,8 +398,10 @@ def _ask(snapshot: Snapshot, settings: ReportSettings, given: Given, name: str) 
     return Asked(name=name, settings=asked, answer=found)
 
 
-def _closer(snapshot: Snapshot, given: Given, first: Asked, settings: Any) -> tuple[Asked | None, str]:
-    if settings is None:
+def _closer(snapshot: Snapshot, given: Given, first: Asked | None) -> _Tried:
+    look = next(chapter.closer for chapter in CHAPTERS if chapter.closer and chapter.question == _LONGEST)
+    settings = look(first.answer) if first else None
+    if first is None or settings is None:
         return None, ""
     try:
         found = first.question.answer(snapshot, settings, Given(book=given.book))
