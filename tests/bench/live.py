@@ -229,7 +229,7 @@ async def _hold(address: str, seconds: float) -> Seen:
 
 def figures() -> Iterator[Figure]:
     """The targets of a live cluster; wall time, so that a machine with other work on it shows worse ones."""
-    found = measure()
+    found = measure(seconds=40.0)
     assert not found.errors, found.errors
     for what, values, most in (
         ("live, 10 people, 50 changes a second: p95 of a change, to its verdict", found.verdicts, 1.0),
