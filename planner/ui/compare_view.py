@@ -12,7 +12,7 @@ from planner.history.levels import History
 from planner.kubernetes.records import Snapshot
 from planner.questions.diff import QUESTION, DiffSettings
 from planner.questions.question import Given
-from planner.ui import capacity_inputs, downloads, errors, prices, sheet
+from planner.ui import cache, capacity_inputs, downloads, errors, prices, sheet
 from planner.ui.asked import Asked
 
 
@@ -30,8 +30,8 @@ def show(
     first, then = (snapshot, ()) if asked.changes else (others[0], (snapshot,))
     limits = capacity_inputs.stated(snapshot)
     given = Given(limits=limits, book=prices.book(), others=then, history=None if asked.changes else history)
-    with errors.shown(), st.spinner("Comparing …"):
-        found = QUESTION.answer(first, asked, given)
+    with errors.shown():
+        found = cache.answer(QUESTION.answer, first, asked, given)
         place.info(words.literal(found.sentence), icon=":material/difference:")
         for note in QUESTION.notes(found):
             st.caption(words.literal(words.sentence(note)))

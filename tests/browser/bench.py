@@ -138,14 +138,17 @@ def first_visits(browser: Browser, url: str, path: str, count: int) -> Iterator[
             visitor.settle()
 
 
-def empty_page(browser: Browser, folder: Path) -> Iterator[Line]:
-    """A page of Streamlit's own with one figure on it, by the same server: what of a first visit isn't ours; and of twenty people's."""
-    script = folder / "empty.py"
-    script.write_text(
-        "import streamlit as st\n\nst.set_page_config(layout='wide')\nst.metric('One', 1)\n", encoding="utf-8"
-    )
-    with running_app(folder / "empty.log", scripted(script)) as app:
-        line = Line(what="an empty page of Streamlit", cluster="")
+EMPTY = "import streamlit as st\n\nst.set_page_config(layout='wide')\nst.metric('One', 1)\n"
+PLAIN = f"{EMPTY}st.text('Some text')\nst.dataframe({{'name': ['a', 'b'], 'pods': [1, 2]}})\nst.bar_chart([3, 1, 2])\n"
+"""Beside the figure a text, a table and a chart, nothing of ours."""
+
+
+def streamlits_page(browser: Browser, folder: Path, named: str, text: str) -> Iterator[Line]:
+    """A page of Streamlit's own, by the same server: what of a first visit isn't ours; and of twenty people's."""
+    script = folder / "script.py"
+    script.write_text(text, encoding="utf-8")
+    with running_app(folder / "script.log", scripted(script)) as app:
+        line = Line(what=f"{named} page of Streamlit", cluster="")
         yield timed(
             replace(line, what=f"first visit of {line.what}, warm"),
             lambda: first_visits(browser, app.url, "", 6),
@@ -169,7 +172,8 @@ def measured(browser: Browser, folder: Path, only: str) -> Iterator[Line]:
                     lambda: replicas_changed(visitor, cluster, *changed[cluster]),  # noqa: B023 - taken at once
                     cold=COLD,
                 )
-        empty, many = empty_page(browser, folder)
+        yield from streamlits_page(browser, folder, "a plain", PLAIN)
+        empty, many = streamlits_page(browser, folder, "an empty", EMPTY)
         yield empty
         beside = None if empty.failed else statistics.median(empty.milliseconds)
         for cluster in clusters:
