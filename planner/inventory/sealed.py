@@ -50,7 +50,8 @@ def key() -> bytes:
 def _digest(value: Any) -> str:
     hashed = _keyed.copy()
     # A text as it is, after a quote, which no other value begins with: environment and arguments are texts.
-    hashed.update(('"' + value if isinstance(value, str) else _written(value)).encode("utf-8", "surrogatepass"))
+    text = '"' + value if isinstance(value, str) else repr(value) if type(value) is int else _written(value)
+    hashed.update(text.encode("utf-8", "surrogatepass"))
     return "\0" + hashed.hexdigest()
 
 

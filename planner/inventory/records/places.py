@@ -141,8 +141,11 @@ class Kept:
             metadata_of(decoded)
         found: dict[str, Any] = {}
         for field, paths, (_, read, is_asked_of_none) in self._places:
-            values = [_value(decoded, path) for path in paths]
-            value = read(shared, *values) if is_asked_of_none or values[0] is not None else None
+            if is_asked_of_none:
+                value = read(shared, *[_value(decoded, path) for path in paths])
+            else:
+                value = _value(decoded, paths[0])
+                value = read(shared, value) if value is not None else None
             if value is not None:
                 found[field] = value
         return self._record(**found)

@@ -81,8 +81,8 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
 
 def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
     """What is read of `spec`, already cut down by `cut`."""
-    return shared.once(
-        "pod", spec, lambda one: KnownSpec(read_pod_spec(shared, one), wire.digest(wire.encode(one)), one)
+    return shared.once_written(
+        "pod", wire.encode(spec), lambda text: KnownSpec(read_pod_spec(shared, spec), wire.digest(text), spec)
     )
 
 

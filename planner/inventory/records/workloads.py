@@ -50,15 +50,17 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
     annotations = annotations_of(metadata)
 
     def read(text: bytes) -> model.Template:
-        told = msgspec.json.decode(text)
-        of_spec = shared.once("spec of a template", told.get("spec") or {}, lambda one: _Sealed.of(one, spec))
-        rest = seal_but_spec(told)
+        labels = shared.labels(metadata.labels)
+        told = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        whole = bytes(told.pop("spec", b"null"))
+        of_spec = shared.once_written("spec of a template", whole, lambda _: _ReadSpec.of(shared, whole, spec))
+        rest = seal_but_spec({key: msgspec.json.decode(one) for key, one in told.items()})
         kept = msgspec.to_builtins(template) if has_manifest else None
         return model.Template(
-            labels=shared.labels(metadata.labels),
-            spec=known_spec(shared, spec).record,
+            labels=labels,
+            spec=of_spec.record,
             annotations=annotations,
-            manifest=wire.encode(with_kept({**rest, "spec": of_spec.spec}, kept)) if kept is not None else b"{}",
+            manifest=wire.encode(with_kept({**rest, "spec": of_spec.sealed}, kept)) if kept is not None else b"{}",
             unread=unread(rest, of_spec.unread),
         )
 
@@ -66,16 +68,17 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
     return shared.once_written("template" if has_manifest else "template of a part", text, read)
 
 
-class _Sealed(NamedTuple):
-    """What the spec of a template says and isn't kept: a Deployment and its ReplicaSet say the same."""
+class _ReadSpec(NamedTuple):
+    """The spec of a template, and what it says and isn't kept: a Deployment and its ReplicaSet write the same."""
 
-    spec: dict[str, Any]
+    record: model.PodSpec
+    sealed: dict[str, Any]
     unread: str
 
     @classmethod
-    def of(cls, told: dict[str, Any], spec: wire.PodSpec) -> _Sealed:
-        sealed = seal_spec(told)
-        return cls(sealed, unread_of_spec(sealed, spec))
+    def of(cls, shared: Shared, text: bytes, spec: wire.PodSpec) -> _ReadSpec:
+        sealed = seal_spec(msgspec.json.decode(text) or {})
+        return cls(known_spec(shared, spec).record, sealed, unread_of_spec(sealed, spec))
 
 
 def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Kind) -> model.Workload:
