@@ -115,9 +115,7 @@ class _Commands(click.Group):
         if name is None:
             return None
         module = name.replace("-", "_")
-        with collector.resting(
-            keeps=True
-        ):  # what is loaded stays, and a tenth of the time went into looking through it
+        with collector.resting(keeps=True):  # what is loaded stays; a tenth of the time went into looking through it
             if find_spec(f"{__name__}.{module}") is not None:
                 command = import_module(f"{__name__}.{module}").command
             else:

@@ -29,9 +29,8 @@ def read_cluster(
     """
     waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
-    if (
-        not is_replaced
-    ):  # by another one, later: it has to be given back then, and what was made of it stands in cycles with it
+    # later, by another one: it has to be given back, and what was made of it stands in cycles with it
+    if not is_replaced:
         collector.put_aside()
     waiting.doing("working it out")
     if not is_told or waiting.is_quiet():

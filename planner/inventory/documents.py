@@ -459,9 +459,8 @@ def _value_part(document: Any, first: int, where: str, problems: list[Finding]) 
         problems.append(finding("document-unreadable:no object", where=where, called=_called(document)))
         return Part(where=where)
     kind, items = str(document.get("kind") or ""), document.get("items")
-    if (
-        not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS
-    ):  # kubectl writes "kind" after "items"
+    # kubectl writes "kind" after "items"
+    if not kind and isinstance(items, list) and not document.keys() - _LIST_FIELDS:
         read = first - 1 + max(0, len(items) - 1)
         problems.append(finding("input-cut-off:before its kind", where=where, read=read))
         return Part(where=where, items=items[:-1], first=first, cut=(EVERY_KIND,))

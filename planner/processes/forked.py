@@ -7,6 +7,7 @@ once work has taken a while, so that small clusters never pay for it.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -34,9 +35,7 @@ def way() -> parts.Way | None:
 
 def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
     """What came of every part. The first error, by number, is raised, as one after another would have raised it."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-    ):  # a server's: another thread may hold what a copy would wait for
+    if threading.current_thread() is not threading.main_thread():  # another thread may hold what a copy would wait for
         return [do(part) for part in range(number)]
     found: list[Any] = []
     with parts.by(None):  # a part has no parts
@@ -59,8 +58,6 @@ def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
 
 def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudget) -> tuple[_Found, int]:
     """(what this process and its copies found, what the copies spent)."""
-    import pickle  # loaded where there is work for several
-
     size = -(-len(left) // _MOST_BUNDLES)
     bundles = [left[start : start + size] for start in range(0, len(left), size)]
     taken, given = os.pipe()
@@ -120,8 +117,6 @@ def _copied(work: Callable[[], _Found], budget: WorkBudget) -> tuple[int, int]:
 
 def _tell(told: int, work: Callable[[], _Found], budget: WorkBudget) -> NoReturn:
     """Do it, tell it, and end without what a process does at its end, which is the parent's to do."""
-    import pickle
-
     try:
         before = budget.left
         found = work()

@@ -254,9 +254,8 @@ class Reader:
                         one.heard_at = time.time()
                         version = self._fold(kind, event) or version
                         wait.begin_anew()
-                if (
-                    time.monotonic() - began < 1.0
-                ):  # a server that closes at once is asked no oftener than one that fails
+                # a server that closes at once is asked no oftener than one that fails
+                if time.monotonic() - began < 1.0:
                     self._ended.wait(wait.next())
             except watches.NotWatchedError as error:
                 one.not_watched = str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,7 @@ SPOT = ("planner.spot",)
 BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split"))
 OTHERS = ("planner.restarts.report", "planner.drift", "planner.memory.eviction", "planner.history.trend")
 SELECTORS = ("celpy", "lark", "pendulum")
+KEPT = ("planner.history.kept", "logging", "numpy.ma", "numpy.random")
 
 ANSWERED = (0, 2, 3, 4)
 SAID = """
@@ -61,7 +63,7 @@ def under(modules: set[str], *roots: str) -> list[str]:
 def test_a_verdict_loads_no_pages_no_clouds_and_no_bill(command: tuple[str, ...]) -> None:
     found = loaded(*command)
     assert "planner.rollout.run" in found or "planner.capacity.headroom" in found  # it is the engine that was loaded
-    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *BILL, *OTHERS, *SELECTORS)
+    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *BILL, *OTHERS, *SELECTORS, *KEPT)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,7 @@ def test_a_verdict_loads_no_pages_no_clouds_and_no_bill(command: tuple[str, ...]
 def test_a_verdict_with_its_price_loads_the_bill_and_nothing_else(command: tuple[str, ...]) -> None:
     found = loaded(*command)
     assert under(found, "planner.pricing.bill")
-    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *OTHERS, *SELECTORS)
+    assert not under(found, *PAGES, *OUTSIDE, *SPOT, *OTHERS, *SELECTORS, *KEPT)
 
 
 def test_the_list_of_commands_loads_no_engine() -> None:
@@ -86,3 +88,9 @@ def test_what_is_looked_for_is_found_where_it_is_used() -> None:
     """So that no line above is true for want of the name: `costs` loads the bill, `drift` what compares."""
     assert under(loaded("costs", "demo"), "planner.pricing.bill")
     assert under(loaded("drift", "demo"), "planner.drift")
+
+
+def test_a_report_draws_by_chance_without_masked_arrays(tmp_path: Path) -> None:
+    found = loaded("report", "demo", "--to", str(tmp_path / "report.md"))
+    assert under(found, "numpy.random")
+    assert not under(found, "numpy.ma")
