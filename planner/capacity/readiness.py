@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from planner.capacity import in_turn
 from planner.capacity.certificate.lending import MOST_NODES, Least, larger_quota, least, pushes_out
@@ -47,10 +47,13 @@ from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 
+T = TypeVar("T")
+
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
 _MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
 _MOST_AHEAD: Final = 32  # workloads that nodes are looked for at a time
+_FEW_AHEAD: Final = 4  # where the certificate's search looks for them too
 
 _GLANCES_KEPT: Final = 2 * 40  # of stuck workloads, whose runs are large
 _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
@@ -355,7 +358,8 @@ class Planner:
             if not self._is_ready(key) and self._does(changes, key):
                 self._take(key, changes)
         before = self._so_far()
-        self._add_all_nodes([key for key in wanting if not self._is_ready(key)])
+        lacking = [key for key in wanting if not self._is_ready(key)]
+        self._ask_ahead("Spare nodes", 0.2, lacking, self._nodes_for, self._add_nodes)
         self._do_with_fewer_nodes(before)
         tell("Whether all of it is needed", 0.8)
         self._take_back()
@@ -618,10 +622,11 @@ class Planner:
             if any(self._wants_room(key) for key in wanting):
                 self._doubt(f"Who could come after whom isn't part of a plan among {number:,} nodes.")
             return
-        left, tried = list(wanting), None
-        while left and tried != len(self.turns):  # one more that is through may be what another waits for
+        tried = None
+        while tried != len(self.turns):  # one more that is through may be what another waits for
             tried = len(self.turns)
-            left = [key for key in left if not self._comes_after_others(key)]
+            lacking = [key for key in wanting if self._wants_room(key) and key not in self.turns]
+            self._ask_ahead("Who could be rolled out before it", 0.0, lacking, self._who_before, self._come_after)
         if self.turns:
             self._keep_others_ready()
 
@@ -631,11 +636,11 @@ class Planner:
     def _doubt(self, why: str) -> None:
         self.doubts = (*self.doubts, why)
 
-    def _comes_after_others(self, key: str) -> bool:
+    def _who_before(self, key: str) -> tuple[list[str], list[Change]] | None:
+        """Others that let it through when they come before it, after those that are in turn; and what else it needs."""
         world = self.world
         if not self._wants_room(key):
-            return False
-        tell(f"Who could be rolled out before it: {key}", 0.6)
+            return None
         idle = [(workload, 0) for workload in self._who_only_waits(key)]
         lent = {workload.key: left for workload, left in idle}
         loan = self._loan((key,), idle, {}), partial(World.more, loans={key: lent})
@@ -646,14 +651,18 @@ class Planner:
         with part():
             found = in_turn.first_turns(world.cluster, before, others, ways, self.share)
         if found is None:
-            return False
-        turns, way = found
-        first = (*self.turns, *(turn.after.key for turn in turns))
-        self.turns = (*first, key)
-        loan = self._loan(self.turns, idle, {}), loan[1]  # they lend for all of them
-        change = [loan if one[0].kind is MeasureKind.LEND else one for one in changes[ways.index(way)]]
-        self._take(key, [*change, self._after(key, first)])
-        return True
+            return None
+        turns, way = [turn.after.key for turn in found[0]], changes[ways.index(found[1])]
+        whose = (*self.turns, *turns, key)  # they lend for all of them
+        return turns, [
+            (self._loan(whose, idle, {}), loan[1]) if one[0].kind is MeasureKind.LEND else one for one in way
+        ]
+
+    def _come_after(self, key: str, found: tuple[list[str], list[Change]] | None) -> None:
+        if found is not None:
+            first = (*self.turns, *found[0])
+            self.turns = (*first, key)
+            self._take(key, [*found[1], self._after(key, first)])
 
     def _others_ready(self) -> list[str]:
         """Who can be rolled out by himself, and isn't in turn yet."""
@@ -748,18 +757,20 @@ class Planner:
         self.taken[mine] = replace(self.taken[mine][0], makes=makes), effect
 
     # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-    def _add_all_nodes(self, wanting: Sequence[str]) -> None:
-        """One workload after another. As long as nothing is adopted they don't need one another, so that more and more are looked at
-        ahead, in parts."""
-        number, left = len(wanting), list(wanting)
-        ahead = 1
+    def _ask_ahead(
+        self, what: str, takes: float, wanting: Sequence[str], ask: Callable[[str], T], take: Callable[[str, T], None]
+    ) -> None:  # fmt: skip
+        """One workload after another, as far as it isn't ready. As long as nothing is adopted they don't need one another, so that in
+        parts more and more are asked ahead; few where a search may take long. `takes`: the share of the whole."""
+        left, ahead = list(wanting), 1
+        most = _MOST_AHEAD if self.today.cluster.node_count > MOST_NODES else _FEW_AHEAD
         while left:
-            tell(f"Spare nodes: {left[0]}", 0.6 + 0.2 * (number - len(left)) / number)
+            tell(f"{what}: {left[0]}", 0.6 + takes * (len(wanting) - len(left)) / len(wanting))
             some, world = left[:ahead], self.world
-            ahead = min(2 * ahead, _MOST_AHEAD)
-            for key, found in zip(some, parts.each(some, self._nodes_for), strict=True):
+            ahead = min(2 * ahead, most) if parts.are_shared() else 1
+            for key, found in zip(some, parts.each(some, ask), strict=True):
                 left.remove(key)
-                self._add_nodes(key, found)
+                take(key, found)
                 if self.world is not world:
                     ahead = 1
                     break
@@ -822,23 +833,16 @@ class Planner:
         self.taken[first:] = [*free, *nodes, (replace(last, makes=tuple(lacking)), effect)]
         return True
 
-    def _nodes_for(self, key: str) -> list[tuple[int, Remedy]]:
-        """Nodes that make the rollout go, with today's strategy (0), or with which of `_strategies_that_wait`."""
-        worlds = [self.world, *(change[1](self.world) for change in self._strategies_that_wait(key))]
-        return [(n, one) for n, world in enumerate(worlds) for one in self._remedies(key, RemedyKind.ADD_NODE, world)]
-
-    def _add_nodes(self, key: str, found: Sequence[tuple[int, Remedy]]) -> None:
+    def _nodes_for(self, key: str) -> tuple[_Offer | None, str]:
         """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
-        needs fewer."""
+        needs fewer; and why dearer or fewer ones don't."""
         node_of = {node.name: node for node in self.snapshot.nodes}
-        changes = [[], *([change] for change in self._strategies_that_wait(key))]
-        offers = [
-            self._offer(
-                changes[which], [(node_of[one.node_template], one.extra_nodes)], one.seconds, is_kept=one.is_kept
-            )
-            for which, one in found
-        ]
-        taken = self._first_that_does(key, offers)
+        offers = []
+        for changes in ([], *([change] for change in self._strategies_that_wait(key))):
+            for one in self._remedies(key, RemedyKind.ADD_NODE, _with_all(self.world, changes)):
+                nodes = [(node_of[one.node_template], one.extra_nodes)]
+                offers.append(self._offer(changes, nodes, one.seconds, is_kept=one.is_kept))
+        taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
             """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
@@ -851,10 +855,15 @@ class Planner:
             for one in self._least(key, worth)
             if one.nodes
         )
-        taken = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank]) or taken
+        better, why = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank])
+        return better or taken, refused or why
+
+    def _add_nodes(self, key: str, found: tuple[_Offer | None, str]) -> None:
+        taken, why = found
         if taken is not None:
             self._take(key, self._all_of(key, taken))
-            self.refused.pop(key, None)
+        elif why:
+            self.refused[key] = why
 
     def _all_of(self, key: str, offer: _Offer) -> list[Change]:
         return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
@@ -866,16 +875,15 @@ class Planner:
         month = _sum([usd_of_nodes(self.book, there, template, number, seconds)[0] for template, number in nodes])
         return _Offer(tuple(changes), tuple(nodes), seconds, is_kept, month)
 
-    def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> _Offer | None:
-        """The cheapest within the budgets that makes the rollout go."""
+    def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> tuple[_Offer | None, str]:
+        """The cheapest within the budgets that makes the rollout go, and why the first of those cheaper isn't it."""
+        refused = ""
         for offer in sorted(offers, key=lambda one: one.rank):
-            if why := self._over_budget(offer):
-                self.refused.setdefault(key, why)
-            elif self._does(self._all_of(key, offer), key):
-                return offer
-            else:
-                self.refused.setdefault(key, "more nodes make it complete, but not with enough pods Ready")
-        return None
+            why = self._over_budget(offer)
+            if not why and self._does(self._all_of(key, offer), key):
+                return offer, refused
+            refused = refused or why or "more nodes make it complete, but not with enough pods Ready"
+        return None, refused
 
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""

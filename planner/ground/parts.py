@@ -27,6 +27,11 @@ def by(way: Way | None) -> Iterator[None]:
         _way.reset(token)
 
 
+def are_shared() -> bool:
+    """Whether they go a way, so that what is asked for together may take less time."""
+    return _way.get() is not None
+
+
 def each(items: Sequence[T], do: Callable[[T], R]) -> list[R]:
     """What `do` says of each, in their order. It says the same whichever were done before, and what it gives can be pickled."""
     way = _way.get()

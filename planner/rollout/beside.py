@@ -8,6 +8,7 @@ they do: even if each pod that they may still make took as many of the change's 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 import numpy as np
 
@@ -36,14 +37,17 @@ class _Others(Record, kw_only=False, eq=False):
     Attributes
     ----------
     reach : bool[kind, node], where pods are or may go, of rollouts whose may go to the same nodes
-    kind : int64[rollout], its row in `reach`
+    kind : int64[rollout], its row in `reach`, as `kinds`
     shapes : of the pods that it has or may make
     waiting : (shape, how many, bool[node] where they may go)
     speak : bool[rollout], whether its pods' terms are about pods of other namespaces
     push : bool[rollout], whether its pods may preempt others
+    within : namespace → those that are there
     """
 
     flying: tuple[InFlight, ...]
+    within: dict[str, list[int]]
+    kinds: dict[InFlight, int]
     reach: BoolArray
     kind: IntArray
     shapes: tuple[tuple[Shape, ...], ...]
@@ -77,7 +81,11 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
     push = np.array(
         [any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, reaches, strict=True)]
     )
-    return _Others(flying, nodes, kind, shapes, tuple(waiting), speak, push.astype(np.bool_))
+    within: dict[str, list[int]] = {}
+    for number, one in enumerate(flying):
+        within.setdefault(one.namespace, []).append(number)
+    kinds = dict(zip(flying, kind.tolist(), strict=True))
+    return _Others(flying, within, kinds, nodes, kind, shapes, tuple(waiting), speak, push.astype(np.bool_))
 
 
 def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
@@ -100,13 +108,23 @@ def _beside(cluster: Cluster, asked: tuple[Same[Workload], ...], bound: Bound | 
     changed = [same.value for same in asked]
     keys = {workload.key for workload in changed}
     others = cluster.remember(_look, bound)
-    left = np.array([one.key not in keys for one in others.flying], dtype=np.bool_)
+    left = np.ones(len(others.flying), dtype=np.bool_)
+    for number in (number for workload in changed for number in others.within.get(workload.namespace, ())):
+        left[number] = others.flying[number].key not in keys
     if not left.any():
         return ()
     met = _met(cluster, others, changed) & left
     if len(changed) == 1 and met.any() and _has_room(cluster, others, met, changed[0]):
         return ()
-    return tuple(one for one, is_met in zip(others.flying, met.tolist(), strict=True) if is_met)
+    return tuple(compress(others.flying, met.tolist()))
+
+
+def reach_of_all(cluster: Cluster, some: Sequence[InFlight]) -> BoolArray:
+    """Nodes on which pods of any of those are, or may come to, who are `beside` a change: bool[node]."""
+    if not some:
+        return np.zeros(cluster.node_count, dtype=np.bool_)
+    others = cluster.remember(_look, None)
+    return np.asarray(others.reach[list({others.kinds[one] for one in some})].any(axis=0))
 
 
 def everybody(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None = None) -> tuple[InFlight, ...]:
@@ -143,7 +161,8 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
             nodes[shape.candidates] = True
         places = (cluster.node_index.get(cluster.snapshot.pods[i].node_name) for i in pods_of(cluster, workload))
         nodes[[place for place in places if place is not None]] = True
-        met |= [one.namespace == workload.namespace and _are_near(cluster, workload, one) for one in others.flying]
+        for number in others.within.get(workload.namespace, ()):
+            met[number] |= _are_near(cluster, workload, others.flying[number])
     known = -1
     while known < (known := int(nodes.sum())):  # who meets one of those is met too
         met |= others.comes_to(nodes)

@@ -12,8 +12,7 @@ import numpy as np
 from planner.ground.records import Record
 from planner.kubernetes.records import Workload
 from planner.kubernetes.selectors import labels_match
-from planner.rollout.beside import beside
-from planner.rollout.in_flight import reach_of
+from planner.rollout.beside import beside, reach_of_all
 from planner.rollout.ownership import pods_of
 from planner.rollout.simulation import Simulation
 from planner.rollout.waiting import waiting_of
@@ -36,8 +35,7 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
         return None
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
-    for in_flight in beside(cluster, [workload]):
-        nodes |= reach_of(cluster, in_flight)
+    nodes |= reach_of_all(cluster, beside(cluster, [workload]))
     nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
     for index in pods_of(cluster, workload):
         place = cluster.node_index.get(cluster.snapshot.pods[index].node_name, NOWHERE)
