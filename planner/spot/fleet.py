@@ -254,11 +254,11 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     going, kept_off = _who_goes(snapshot, fitness, pods, kinds)
     demanded = {node_cost.node.node for node_cost in demand}
     here = [{key: on_kind[key][number] for key in going} for number in range(len(kinds))]
-    every: list[Callable[[], Any]] = [
+    pools: list[Callable[[], Any]] = [
         partial(_left, snapshot, kind, pods_here, asked, fitness) for kind, pods_here in zip(kinds, here, strict=True)
     ]
-    every.append(partial(_borne, snapshot, cost, demanded, kind_of))
-    *done, borne = parts.each(every, lambda part: part())
+    bearing: Callable[[], Any] = partial(_borne, snapshot, cost, demanded, kind_of)
+    borne, *done = parts.each([bearing, *pools], lambda part: part())
     repacked = [one for one, _ in done]
     moves = _in_order(
         [
