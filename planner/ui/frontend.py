@@ -20,16 +20,7 @@ import streamlit as st
 from planner.serve.callers import Asgi, Receive, Scope, Send, header
 
 _STATIC: Final = Path(st.__file__).parent / "static"
-_ON_EVERY_PAGE: Final = (
-    "Html",
-    "PageLink",
-    "Selectbox",
-    "Button",
-    "TextInput",
-    "Multiselect",
-    "DownloadButton",
-    "Metric",
-)
+_ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "TextInput", "Multiselect", "DownloadButton", "Metric")  # fmt: skip
 _FIRST_HERE: Final = {"inventory": ("ReadOnlyGrid",)}  # the pages that begin with something else
 _WHERE: Final = "<script>window.__streamlit ??= {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 _PINGS: Final = '<link rel="preload" as="fetch" crossorigin href="./_stcore/{}">'
