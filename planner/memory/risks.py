@@ -42,17 +42,11 @@ def risks(cluster: ClusterMemory) -> tuple[Finding, ...]:
     for pod in pods:
         for container in pod.containers:
             key = pod.workload, container.name
-            if (group := groups.get(key)) is None:
-                group = groups[key] = []
-            group.append((pod, container))
+            groups.setdefault(key, []).append((pod, container))
             if container.working_set_bytes is not None or container.anonymous_bytes is not None:
                 measured.setdefault(key, []).append((pod, container))
-    found = [
-        finding
-        for key, group in groups.items()
-        for rule in _RULES
-        if (finding := rule(group, measured.get(key, []), cluster.settings))
-    ]
+    told = (rule(groups[key], measured.get(key, []), cluster.settings) for key in groups for rule in _RULES)
+    found = [finding for finding in told if finding]
     found.extend(_best_effort_on_gpu_nodes(cluster.nodes))
     for node in cluster.nodes:
         if node.known_share is not None and node.known_share * 100 >= NODE_NEAR_PERCENT:

@@ -56,14 +56,9 @@ def is_troubled(case: ContainerCase) -> bool:
         state.restart_count > 0
         or case.pod.phase == "Failed"
         or (state.state == "terminated" and state.exit_code not in (0, None))
-        or (bool(case.signs.hits) and _has_killed_children(case))
+        or case.child_kills >= FEW_CHILD_KILLS  # the log alone tells of trouble that the pod's status doesn't show
+        or len(case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)) >= FEW_CHILD_KILLS
     )
-
-
-def _has_killed_children(case: ContainerCase) -> bool:
-    """The log alone tells of trouble that the pod's status doesn't show."""
-    killed = case.signs.of(Sign.KERNEL_OOM, Sign.TASK_TIME_LIMIT, Sign.CHILD_DIED)
-    return case.child_kills >= FEW_CHILD_KILLS or len(killed) >= FEW_CHILD_KILLS
 
 
 def _crash(question: TroubledCase) -> Diagnosis | None:

@@ -62,7 +62,7 @@ class Signs(Record, kw_only=False):
     hits: tuple[Hit, ...] = ()
 
     def of(self, *signs: Sign) -> tuple[Hit, ...]:
-        return tuple(hit for hit in self.hits if hit.sign in signs)
+        return tuple([hit for hit in self.hits if hit.sign in signs]) if self.hits else ()
 
     def killed_by_others(self) -> tuple[Hit, ...]:
         """Children that died of SIGKILL without their supervisor having found them late before."""

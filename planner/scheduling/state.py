@@ -414,14 +414,12 @@ class State:
         first, befores, afters = moves[0][0], [move[1] for move in moves], [move[2] for move in moves]
         count = self.cluster.node_count
         change = np.bincount(afters, minlength=count) - np.bincount(befores, minlength=count)
+        below = [table for priority, table in self._below.items() if first.priority < priority]
         for row, amount in (*first.asks, (PODS_ROW, 1)):
-            self.used[row] += amount * change
             self.free[row] -= amount * change
+            for table in (self.used, *below):
+                table[row] += amount * change
         self.scored += np.outer(first.scored, change)
-        for priority, table in self._below.items():
-            if first.priority < priority:
-                for row, amount in (*first.asks, (PODS_ROW, 1)):
-                    table[row] += amount * change
         for shape, before, after in moves:
             for node, pods in ((before, -1), (after, 1)):
                 if _is_carried(shape):
