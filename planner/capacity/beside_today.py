@@ -71,7 +71,8 @@ def what_if(
     """
     today = compiled(snapshot)
     made = apply(today, changes, limits)
-    then = replace(made.snapshot, digest=_digest(snapshot, changes))
+    digest = hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
+    then = replace(made.snapshot, digest=digest)
     before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
     money = _usd(book, snapshot, then)
@@ -126,10 +127,6 @@ def _typed(snapshot: Snapshot, then: Snapshot, text: str) -> Iterator[FitChange]
     if text:
         typed = shape(snapshot, text)
         yield FitChange(shape=typed.shape, before=typed.count, after=shape(then, text).count)
-
-
-def _digest(snapshot: Snapshot, changes: tuple[Change, ...]) -> str:
-    return hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
 
 
 def _fit_changes(before: CapacityAnswer, after: CapacityAnswer, standard: tuple[Fit, ...]) -> tuple[FitChange, ...]:

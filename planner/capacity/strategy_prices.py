@@ -200,34 +200,21 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
 def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> StrategyPrice:
     played, cost = need.played, None
     if played is not None and needs.gpus_per_pod:
+        # whole nodes: a pod may leave GPUs of its node that no pod like it can use
+        extra_gpus = max(need.extra_gpus, need.extra_nodes * terms.gpus_per_node)
         use = StrategyUse(
-            name=need.name,
-            replicas=needs.replicas,
-            lowest_ready=played.lowest_ready,
-            seconds=played.seconds,
-            # whole nodes: a pod may leave GPUs of its node that no pod like it can use
-            extra_gpus=max(need.extra_gpus, need.extra_nodes * terms.gpus_per_node),
-            evictions=played.evictions,
-            killed_jobs=played.killed_jobs,
-        )
+            name=need.name, replicas=needs.replicas, lowest_ready=played.lowest_ready, seconds=played.seconds,
+            extra_gpus=extra_gpus, evictions=played.evictions, killed_jobs=played.killed_jobs,
+        )  # fmt: skip
         cost = strategy_cost(use, terms)
+    today, sentence = need.today, cost.sentence if cost else "" if played else f"{need.name} is stuck{_why_not(needs)}"
     return StrategyPrice(
-        name=need.name,
-        max_surge=need.today.max_surge,
-        max_unavailable=need.today.max_unavailable,
-        is_recreate=need.today.is_recreate,
-        is_current=need.today.is_current,
-        verdict=need.today.verdict,
-        reason=need.today.reason,
-        needs_room=played is not None and played is not need.today,
-        replicas=needs.replicas,
-        extra_gpus=need.extra_gpus if played else None,
-        lowest_ready=played.lowest_ready if played else None,
-        seconds=played.seconds if played else None,
-        cost=cost,
-        is_worth=False,
-        sentence=Text(cost.sentence if cost else "" if played else f"{need.name} is stuck{_why_not(needs)}"),
-    )
+        name=need.name, max_surge=today.max_surge, max_unavailable=today.max_unavailable, is_recreate=today.is_recreate,
+        is_current=today.is_current, verdict=today.verdict, reason=today.reason, replicas=needs.replicas,
+        needs_room=played is not None and played is not today, extra_gpus=need.extra_gpus if played else None,
+        lowest_ready=played.lowest_ready if played else None, seconds=played.seconds if played else None,
+        cost=cost, is_worth=False, sentence=Text(sentence),
+    )  # fmt: skip
 
 
 def _worth(strategies: list[StrategyPrice]) -> tuple[StrategyPrice, ...]:

@@ -86,10 +86,6 @@ def _ready(member: EnvironmentMember) -> Cell:
     return Cell(f"{sum(pod.is_ready for pod in member.pods)} of {len(member.pods)}")
 
 
-def _restarts(member: EnvironmentMember) -> Cell:
-    return _UNSEEN if member.restart_count is None else Cell(str(member.restart_count), member.restart_count)
-
-
 def _strategy(member: EnvironmentMember) -> Cell:
     strategy = member.workload.strategy
     if not member.workload.traits.rolls_out:
@@ -121,7 +117,9 @@ _OF_WORKLOAD: Final[Mapping[Aspect, Callable[[EnvironmentMember], Cell]]] = {
     Aspect.KIND: lambda member: Cell(member.workload.kind),
     Aspect.REPLICAS: lambda member: Cell(str(member.workload.replicas), member.workload.replicas),
     Aspect.READY: _ready,
-    Aspect.RESTARTS: _restarts,
+    Aspect.RESTARTS: lambda member: (
+        _UNSEEN if member.restart_count is None else Cell(str(member.restart_count), member.restart_count)
+    ),
     Aspect.STRATEGY: _strategy,
     Aspect.GRACE: _grace,
     Aspect.NODE_POOL: _node_pools,

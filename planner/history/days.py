@@ -222,7 +222,10 @@ def trend_lines(
         wanted = tuple(float(day.held + (day.waiting or 0)) for day in days)
         seen = expected(numbers, wanted, float(days[-1].allocatable))
         last = date.fromordinal(numbers[-1])
-        full_from, full_until = (_after(last, weeks) for weeks in (seen.early_weeks, seen.late_weeks))
+        full_from, full_until = (
+            "" if weeks is None else (last + timedelta(days=round(weeks * 7))).isoformat()
+            for weeks in (seen.early_weeks, seen.late_weeks)
+        )
         order_by = ""
         if full_from and lead_days is not None:
             order_by = (date.fromisoformat(full_from) - timedelta(days=lead_days)).isoformat()
@@ -237,10 +240,6 @@ def trend_lines(
             full_until=full_until,
             order_by=order_by,
         )
-
-
-def _after(last: date, weeks: float | None) -> str:
-    return "" if weeks is None else (last + timedelta(days=round(weeks * 7))).isoformat()
 
 
 def _said(seen: Trend, order_by: str, last: date) -> str:

@@ -52,10 +52,6 @@ def _noun(one: HeldIdle | IdleUnits) -> str:
     return one.nouns.many
 
 
-def _since(one: HeldIdle) -> str:
-    return f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}"
-
-
 def _sum(amounts: list[float | None]) -> float | None:
     known = [amount for amount in amounts if amount is not None]
     return round(sum(known), 2) if len(known) == len(amounts) else None
@@ -75,7 +71,8 @@ _PODS: Final[Listing[IdleAnswer, HeldIdle]] = Listing(
         Column("gpus_held", lambda one: one.held, heading="held"),
         Column("gpus_idle", lambda one: one.idle, heading="idle", metric="pod_gpus_idle", unit=_noun),
         Column("gpus_not_measured", lambda one: one.held - one.measured, heading="not measured"),
-        Column("idle_since_seconds", lambda one: one.idle_since, heading="idle since", words=_since,
+        Column("idle_since_seconds", lambda one: one.idle_since, heading="idle since",
+            words=lambda one: f"{moment(one.idle_since)}{' or before' if one.is_since_before else ''}",
             metric="pod_gpus_idle_since", unit="seconds since the epoch",
         ),
         Column("idle_since_before", lambda one: one.is_since_before, heading=None),

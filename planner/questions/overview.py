@@ -61,10 +61,6 @@ def facts(answer: ClusterOverview) -> Iterator[Fact]:
             yield fact(f"gpus_{name}", getattr(gpu, name), unit, **labels)
 
 
-def _ready(line: WorkloadOverview) -> str | None:
-    return None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}"
-
-
 def _free(line: GpuModelLine) -> str | None:
     if not line.node_count:
         return "–"
@@ -83,7 +79,9 @@ _WORKLOADS: Final[Listing[ClusterOverview, WorkloadOverview]] = Listing(
         ),
         Column("reason", heading=None, metric="workload_reason"),
         Column("replicas", heading=None, metric="workload_replicas", unit="pods"),
-        Column("ready", heading="Ready", words=_ready, metric="workload_ready", unit="pods"),
+        Column("ready", heading="Ready", metric="workload_ready", unit="pods",
+            words=lambda line: None if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,}",
+        ),
         Column("gpus", metric="workload_gpus", unit=lambda line: line.nouns.many),
         Column("gpus_are", lambda line: line.nouns.many if line.gpus else "", heading="they are",
             words=lambda line: line.nouns.many if line.gpus and line.nouns != GPUS else "",

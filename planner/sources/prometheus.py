@@ -315,7 +315,9 @@ def container_usage(
 def _namespace_usage(
     server: Prometheus, namespace: str, start: float, end: float, step_seconds: int
 ) -> Iterator[Usage]:
-    chosen = f'namespace="{_quoted(namespace)}",container!="",container!="POD"'
+    # a namespace can't hold quotes, but an input may
+    quoted = namespace.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    chosen = f'namespace="{quoted}",container!="",container!="POD"'
     group = "max by (namespace, pod, container)"
     memory = server.query_range(
         f"{group} (max_over_time({WORKING_SET}{{{chosen}}}[{step_seconds}s]))",
@@ -353,11 +355,6 @@ def _percentile_millicores(series: Series | None) -> int | None:
 
 def _name(labels: Labels) -> tuple[str, str, str]:
     return labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", "")
-
-
-def _quoted(text: str) -> str:
-    """`text` inside a PromQL string; a namespace can't hold quotes, but an input may."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _count_points(start: float, end: float, step_seconds: int) -> int:
