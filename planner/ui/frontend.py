@@ -21,7 +21,6 @@ from planner.serve.callers import Asgi, Receive, Scope, Send, header
 
 _STATIC: Final = Path(st.__file__).parent / "static"
 _ON_EVERY_PAGE: Final = ("Html", "PageLink", "Selectbox", "Button", "TextInput", "Multiselect", "DownloadButton", "Metric")  # fmt: skip
-_FIRST_HERE: Final = {"inventory": ("ReadOnlyGrid",)}  # the pages that begin with something else
 _WHERE: Final = "<script>window.__streamlit ??= {BACKEND_BASE_URL: new URL('.', location).href}</script>"
 _PINGS: Final = '<link rel="preload" as="fetch" crossorigin href="./_stcore/{}">'
 _ASKED: Final = '<link rel="modulepreload" crossorigin href="./{}">'
@@ -30,11 +29,11 @@ _FOREVER: Final = b"public, immutable, max-age=31536000"  # a file's name has th
 
 
 @cache
-def page(name: str = "") -> str:
-    """Streamlit's page, with that; `name`: which page of ours, in links."""
+def page() -> str:
+    """Streamlit's page, with that."""
     text = (_STATIC / "index.html").read_text(encoding="utf-8")
     pings = [_PINGS.format(name) for name in ("health", "host-config")]
-    more = [_ASKED.format(file) for file in _needed((*_ON_EVERY_PAGE, *_FIRST_HERE.get(name, ()))) if file not in text]
+    more = [_ASKED.format(file) for file in _needed(_ON_EVERY_PAGE) if file not in text]
     return text.replace("<head>", f"<head>{_WHERE}{''.join(pings)}", 1).replace("</head>", f"{''.join(more)}</head>", 1)
 
 
@@ -63,14 +62,14 @@ class Frontend:
     Streamlit's to answer, as all else is."""
 
     def __init__(self, app: Asgi, pages: Iterable[str], base: str = "") -> None:
-        self._app, self._pages = app, {f"{base}/{name}": name for name in ("", *pages)}
+        self._app, self._pages = app, frozenset(f"{base}/{name}" for name in ("", *pages))
         self._files = {f"{base}/{file.relative_to(_STATIC).as_posix()}": file for file in _STATIC.glob("static/*/*")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path"))
         is_whole = scope.get("method") == "GET" and not any(header(scope, name) for name in _AGAIN)
         if is_whole and path in self._pages:
-            await _answer(send, page(self._pages[path]).encode(), b"text/html; charset=utf-8", b"no-cache")
+            await _answer(send, page().encode(), b"text/html; charset=utf-8", b"no-cache")
         elif is_whole and path in self._files:
             await _answer(send, *_file(self._files[path]), _FOREVER)
         else:
