@@ -72,11 +72,13 @@ class Clock:
 
     def wake(self, owner: str) -> None:
         """Something happened that the controllers of `owner`'s pods hear of: its own and that of the workload above it."""
-        self._awake.add(self.workload_of(owner))
+        scale = self._scales.get(owner)
+        self._awake.add(owner if scale is None else scale[0])
 
     def workload_of(self, owner: str) -> str:
         """The key of the workload for which an owner of pods works: its own where it is one."""
-        return self._scales[owner][0] if owner in self._scales else owner
+        scale = self._scales.get(owner)
+        return owner if scale is None else scale[0]
 
     def awake(self, controllers: dict[str, Controller]) -> list[Controller]:
         """Those that may have something to do, in their order: one that had nothing to do has nothing until something
@@ -88,6 +90,8 @@ class Clock:
         awake, self._awake = self._awake, set()
         if self._is_thorough:
             found = list(controllers.values())
+        elif len(awake) < 2:  # as mostly
+            found = [controller for key in awake for _, controller in self._controllers_of.get(key, ())]
         else:
             placed = chain.from_iterable(self._controllers_of.get(key, ()) for key in awake)
             found = [controller for _, controller in sorted(placed, key=itemgetter(0))]

@@ -232,6 +232,12 @@ class SchedulingQueue:
         found = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
             heappop(self._active)
+        if not (found or self._nominated or self._unschedulable):  # as mostly: whoever is first of those never tried
+            if not self._active:
+                return None
+            pod = heappop(self._active)[2]
+            self._tried_as = self._key(member_of(pod), pod.priority)
+            return pod
         if self._active:
             found.append(self._by_itself(self._active[0][2]))
         if self._nominated:

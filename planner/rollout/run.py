@@ -8,6 +8,7 @@ from functools import partial
 from math import inf
 from typing import Final, Unpack
 
+from planner.ground import collector
 from planner.ground.budget import TooLargeError, too_large
 from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import without_scale
@@ -179,6 +180,7 @@ class Run:
         if failing or broken:
             self.simulation.never_ready = fails
 
+    @collector.resting()  # until the end: what a run makes is kept so long
     def play(self) -> Run:
         """From the change to the end; this run."""
         simulation = self.simulation

@@ -11,13 +11,14 @@ import math
 from bisect import bisect_left, insort
 from functools import cache
 from itertools import chain
+from operator import add
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.ground.vocabulary import HOSTNAME
-from planner.scheduling.cluster import BoolArray, Cluster, IntArray
+from planner.scheduling.cluster import CPU_ROW, MEMORY_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import fits_on, resources_fit, view
 from planner.scheduling.scores import (
     AFFINITY_WEIGHT,
@@ -109,8 +110,13 @@ class Ranking:
         nodes = shape.candidates
         self._place = dict(zip(nodes.tolist(), range(len(nodes)), strict=True))
         self._classes: dict[Key, _Class] = {}
+        # of the classes as they are, in one order: those, what taints and preferences give them, and what they have of each spread
+        self._listed: list[_Class] = []
+        self._fixed: list[list[int]] = []
+        self._columns: list[tuple[_Spreading, list[int], set[int]]] = []
         self._class: list[_Class | None] = [None] * len(nodes)  # by place among the candidates
         self._level = [0] * len(nodes)
+        self._known: dict[tuple[int, ...], int] = {}  # by a node's size and what is on it: the score of its amounts
         self.count = 0
         self._sort_in(np.flatnonzero(resources_fit(state, shape, nodes) & ~self._taken(nodes)))
 
@@ -161,74 +167,97 @@ class Ranking:
 
     def _look_at(self, place: int, node: int) -> None:
         state, shape, was = self._state, self._shape, self._class[place]
-        if not fits_on(state, shape, node) or self._is_taken(node):
+        if not fits_on(state, shape, node) or ((self._apart or self._others) and self._is_taken(node)):
             if was is not None:
                 self._leave(place, node, was)
             return
         disliked, preferred = shape.disliked, shape.preferred
-        key = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
+        said = [0 if disliked is None else disliked.item(node), 0 if preferred is None else preferred.item(node)]
         for spread in self._spreads:
             code = spread.codes.item(node)
-            key.append(spread.counts.item(node) if spread.by_node and code >= 0 else code)
-        level = resource_score(state, shape, node)
+            said.append(spread.counts.item(node) if spread.by_node and code >= 0 else code)
+        key, level = tuple(said), self._score(node)
         if was is not None:
-            if level == self._level[place] and was.key == tuple(key):
+            if level == self._level[place] and was.key == key:
                 return
             self._leave(place, node, was)
-        found = self._classes.get(tuple(key))
+        found = self._classes.get(key)
         if found is None:
-            found = self._classes[tuple(key)] = _Class(tuple(key))
+            found = self._classes[key] = _Class(key)
+            self._listed = []
         found.add(node, level)
         self._class[place], self._level[place] = found, level
         self.count += 1
+
+    def _score(self, node: int) -> int:
+        """What `resource_score` gives, worked out once for all nodes of the same size, with the same on them."""
+        scored, used, size = self._state.scored.item, self._state.used.item, self._state.cluster.allocatable.item
+        image = self._shape.image_score
+        kind = (
+            size(CPU_ROW, node), size(MEMORY_ROW, node), scored(0, node), scored(1, node),
+            used(CPU_ROW, node), used(MEMORY_ROW, node), 0 if image is None else image.item(node),
+        )  # fmt: skip
+        if kind not in self._known:
+            self._known[kind] = resource_score(self._state, self._shape, node)
+        return self._known[kind]
 
     def _leave(self, place: int, node: int, was: _Class) -> None:
         was.remove(node, self._level[place])
         if not was.levels:
             del self._classes[was.key]
+            self._listed = []
         self._class[place] = None
         self.count -= 1
 
     def best(self) -> list[int]:
         """The nodes whose score is the greatest, ascending; there is one."""
-        classes = list(self._classes.values())
+        classes = self._listed or self._list()
         given = [one.best for one in classes]
-        for place, weight, is_reversed in self._raw_scores:
-            if (highest := max(one.key[place] for one in classes)) > 0:
-                for number, one in enumerate(classes):
-                    share = 100 * one.key[place] // highest
-                    given[number] += weight * (100 - share if is_reversed else share)
-        if self._spreads:
-            spread = self._spread(classes)
-            lowest, highest = min(spread), max(spread)
+        for more in self._fixed:
+            given = list(map(add, given, more))
+        if self._columns:
+            raw = self._spread()
+            lowest, highest = int(min(raw) + 0.5), int(max(raw) + 0.5)
             if highest:  # else all have the same
                 both = lowest + highest
                 given = [
-                    score + SPREAD_WEIGHT * ((both - raw) * 100 // highest)
-                    for score, raw in zip(given, spread, strict=True)
+                    score + SPREAD_WEIGHT * ((both - int(one + 0.5)) * 100 // highest)
+                    for score, one in zip(given, raw, strict=True)
                 ]
         most = max(given)
+        if given.count(most) == 1:
+            one = classes[given.index(most)]
+            return one.levels[one.best]
         found = [one.levels[one.best] for one, score in zip(classes, given, strict=True) if score == most]
-        if len(found) == 1:
-            return found[0]
         merged = list(chain.from_iterable(found))
         merged.sort()  # of ascending runs
         return merged
 
-    def _spread(self, classes: list[_Class]) -> list[int]:
-        """PodTopologySpread's raw scores by class, rounded."""
-        raw = [0.0] * len(classes)
-        for place, spreading in enumerate(self._spreads, 2):
+    def _list(self) -> list[_Class]:
+        """The classes there are now, and what their keys say, in one order."""
+        classes = self._listed = list(self._classes.values())
+        self._fixed = []
+        for place, weight, is_reversed in self._raw_scores:
+            if (highest := max(one.key[place] for one in classes)) > 0:
+                shares = (100 * one.key[place] // highest for one in classes)
+                self._fixed.append([weight * (100 - share if is_reversed else share) for share in shares])
+        columns = [[one.key[place] for one in classes] for place in range(2, 2 + len(self._spreads))]
+        self._columns = [(spread, keys, set(keys)) for spread, keys in zip(self._spreads, columns, strict=True)]
+        return classes
+
+    def _spread(self) -> list[float]:
+        """PodTopologySpread's raw scores by class."""
+        raw: list[float] = []
+        for spreading, keys, values in self._columns:
             skew, counts = spreading.skew, spreading.counts
-            keys = [a_class.key[place] for a_class in classes]
-            values = set(keys)
             weight = _log(self.count if spreading.by_node else len(values))
             shares = {
                 value: 0.0 if value < 0 else (value if spreading.by_node else counts.item(value)) * weight + skew
                 for value in values
             }
-            raw = [so_far + shares[key] for so_far, key in zip(raw, keys, strict=True)]
-        return [int(one + 0.5) for one in raw]
+            given = map(shares.__getitem__, keys)
+            raw = list(map(add, raw, given) if raw else given)
+        return raw
 
 
 @cache

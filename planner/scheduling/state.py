@@ -264,9 +264,11 @@ class State:
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
-        self.used = cluster.requested.copy()
-        self.free = cluster.allocatable - cluster.requested
-        self.scored = cluster.scored_requested.copy()
+        rows = len(cluster.requested)
+        free = cluster.allocatable - cluster.requested
+        self._amounts = np.concatenate((cluster.requested, free, cluster.scored_requested))
+        self.used, self.free, self.scored = self._amounts[:rows], self._amounts[rows:-2], self._amounts[-2:]
+        self._moved: dict[Shape, IntArray] = {}  # what one more pod of the shape changes of a node's `_amounts`
         self.changed: list[int] = []
         self.absent: frozenset[int] = frozenset()
         self.closed: dict[int, tuple[str, ...]] = {}
@@ -378,21 +380,26 @@ class State:
         return bool(self.anti) and bool(self.terms_about(shape, self.anti))
 
     def _occupy(self, shape: Shape, node: int, change: int) -> None:
-        used, free, held = self.used, self.free, self.held
+        moved, amounts, held = self._moved.get(shape), self._amounts[:, node], self.held
+        if moved is None:
+            moved = self._moved[shape] = self._amounts_of(shape)
+        amounts += moved if change == 1 else moved * change
         for row, amount in shape.asks:
-            used[row, node] += change * amount
-            free[row, node] -= change * amount
             held[row] += change * amount
-        used[PODS_ROW, node] += change
-        free[PODS_ROW, node] -= change
         held[PODS_ROW] += change
-        self.scored[0, node] += change * shape.scored[0]
-        self.scored[1, node] += change * shape.scored[1]
         for priority, table in self._below.items():
             if shape.priority < priority:
                 _add_requests(table, shape, node, change)
         if _is_carried(shape):
             self._carry(shape, node, change)
+
+    def _amounts_of(self, shape: Shape) -> IntArray:
+        column = np.zeros(len(self._amounts), dtype=np.int64)
+        for row, amount in (*shape.asks, (PODS_ROW, 1)):
+            column[row] += amount  # a request may name pods too
+            column[len(self.used) + row] -= amount
+        column[-2:] = shape.scored
+        return column
 
     def add(self, shape: Shape, node: int, pods: int = 1, *, is_terminating: bool = False) -> None:
         """Pods of the shape are bound to `node`: as much work for a thousand million of them as for one."""
