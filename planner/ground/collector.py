@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-atexit.register(
-    gc.freeze
-)  # at its end a process looks through all it holds twice, for what the system takes back at once
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False
@@ -43,9 +40,11 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
 
 
 def seldom() -> None:
-    """For a command, which ends soon: it looks once 20,000 objects more are there, as many as some rollouts make, and not at each 700.
-    What goes through all there is comes as much more seldom: a sixth of the time of some thousand rollouts."""
+    """For a command, which mostly ends soon: it looks once 20,000 objects more are there, as many as some rollouts make, and not at each 700.
+    What goes through all there is comes as much more seldom: a sixth of the time of some thousand rollouts. At its end nothing is looked
+    through for what the system takes back at once. Who imports the library keeps Python's own ways."""
     gc.set_threshold(20_000)
+    atexit.register(gc.freeze)
 
 
 def clear_up() -> None:

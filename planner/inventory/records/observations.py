@@ -22,14 +22,17 @@ def read_event(shared: Shared, event: wire.Event) -> model.Event:
     last = event.last_timestamp or event.deprecated_last_timestamp or series.last_observed_time or event.event_time
     return model.Event(
         namespace=shared.text(metadata.namespace or about.namespace or DEFAULT_NAMESPACE),
-        object_kind=shared.text(about.kind), object_name=about.name or "", object_uid=about.uid or "",
-        kind=shared.text(event.type) or "Normal", reason=shared.text(event.reason),
+        object_kind=shared.text(about.kind),
+        object_name=about.name or "",
+        object_uid=about.uid or "",
+        kind=shared.text(event.type) or "Normal",
+        reason=shared.text(event.reason),
         message=shared.text(said(event.message or event.note or "")),
         count=event.count or event.deprecated_count or series.count or 1,
         first_seen_at=shared.seconds(first or metadata.creation_timestamp),
         last_seen_at=shared.seconds(last or metadata.creation_timestamp),
         component=shared.text(source.component or event.reporting_component or event.reporting_controller),
-    )  # fmt: skip
+    )
 
 
 def _containers(shared: Shared, containers: list[wire.ContainerUsage]) -> tuple[model.ContainerMetrics, ...]:

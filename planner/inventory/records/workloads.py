@@ -92,44 +92,63 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
     status = workload.status or wire.WorkloadStatus()
     conditions = {c.type: f"{c.status}/{c.reason or ''}" for c in status.conditions or ()}
     name = metadata.name or ""
-    # a Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)
-    completions = 1 if kind.is_batch and spec.completions is spec.parallelism is None else spec.completions
     return model.Workload(
-        kind=kind.name, namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE), name=name, uid=metadata.uid or "",
-        generation=metadata.generation or 0, labels=shared.labels(metadata.labels), annotations=annotations_of(metadata),
-        created_at=shared.seconds(metadata.creation_timestamp), is_deleting=metadata.deletion_timestamp is not None,
+        kind=kind.name,
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=name,
+        uid=metadata.uid or "",
+        generation=metadata.generation or 0,
+        labels=shared.labels(metadata.labels),
+        annotations=annotations_of(metadata),
+        created_at=shared.seconds(metadata.creation_timestamp),
+        is_deleting=metadata.deletion_timestamp is not None,
         replicas=_replicas(kind, spec),
         selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
-        template=read_template(shared, _leader(spec), raw, has_manifest=True), strategy=_strategy(kind, spec),
+        template=read_template(shared, _leader(spec), raw, has_manifest=True),
+        strategy=_strategy(kind, spec),
         min_ready_seconds=spec.min_ready_seconds or 0,
-        progress_deadline_seconds=given(spec.progress_deadline_seconds, kind.progress_deadline_seconds)
-        if kind.progress_deadline_seconds is not None else None,
+        progress_deadline_seconds=(
+            given(spec.progress_deadline_seconds, kind.progress_deadline_seconds)
+            if kind.progress_deadline_seconds is not None
+            else None
+        ),
         revision_history_limit=given(spec.revision_history_limit, DEFAULT_REVISION_HISTORY_LIMIT),
         is_paused=bool(spec.paused) or bool(spec.suspend),
-        pod_management_policy=spec.pod_management_policy or "OrderedReady", service_name=spec.service_name or "",
+        pod_management_policy=spec.pod_management_policy or "OrderedReady",
+        service_name=spec.service_name or "",
         start_ordinal=(spec.ordinals.start or 0) if spec.ordinals else 0,
         claim_templates=tuple(
             read_claim_template(shared, claim.spec, claim.metadata.name or "")
-            for claim in spec.volume_claim_templates or () if claim.metadata
+            for claim in spec.volume_claim_templates or ()
+            if claim.metadata
         ),
-        current_revision=status.current_revision or "", update_revision=status.update_revision or "",
-        observed_generation=_generation(status.observed_generation), status_replicas=_count(status, kind.status.wanted),
-        ready_replicas=_count(status, kind.status.ready), available_replicas=_count(status, kind.status.available),
-        updated_replicas=_count(status, kind.status.updated), completions=completions,
+        current_revision=status.current_revision or "",
+        update_revision=status.update_revision or "",
+        observed_generation=_generation(status.observed_generation),
+        status_replicas=_count(status, kind.status.wanted),
+        ready_replicas=_count(status, kind.status.ready),
+        available_replicas=_count(status, kind.status.available),
+        updated_replicas=_count(status, kind.status.updated),
+        # a Job that gives neither completions nor parallelism needs one completion (`SetDefaults_Job`)
+        completions=1 if kind.is_batch and spec.completions is spec.parallelism is None else spec.completions,
         backoff_limit=given(spec.backoff_limit, DEFAULT_JOB_BACKOFF_LIMIT) if kind.is_batch else None,
         active_deadline_seconds=spec.active_deadline_seconds,
         ignores_disruptions=_on_disruption(spec.pod_failure_policy) == "Ignore",
         fails_on_disruption=_on_disruption(spec.pod_failure_policy) == "FailJob",
         counts_ended_only=spec.pod_replacement_policy == "Failed" or spec.pod_failure_policy is not None,
-        has_limit_each_index=spec.backoff_limit_per_index is not None, failed_pods=given(status.failed, 0),
+        has_limit_each_index=spec.backoff_limit_per_index is not None,
+        failed_pods=given(status.failed, 0),
         succeeded_pods=given(status.succeeded, 0),
         is_finished=kind.is_batch and any(conditions.get(t, "").startswith("True") for t in ("Complete", "Failed")),
-        owner=read_owner(shared, metadata.owner_references), conditions=shared.conditions(conditions),
-        progressing_at=_progressing_at(shared, status), applied=applied,
+        owner=read_owner(shared, metadata.owner_references),
+        conditions=shared.conditions(conditions),
+        progressing_at=_progressing_at(shared, status),
+        applied=applied,
         progress=progressive.read_progress(status) if CANARY in kind.strategies else None,
-        template_of=_template_of(spec, shared.text(metadata.namespace or DEFAULT_NAMESPACE)), groups=groups,
+        template_of=_template_of(spec, shared.text(metadata.namespace or DEFAULT_NAMESPACE)),
+        groups=groups,
         worker_template=worker,
-    )  # fmt: skip
+    )
 
 
 def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any, model.Template, Raw]:
@@ -195,15 +214,21 @@ def read_replica_set(shared: Shared, replica_set: wire.Workload, raw: Raw) -> mo
     spec = replica_set.spec or wire.WorkloadSpec()
     status = replica_set.status or wire.WorkloadStatus()
     return model.ReplicaSet(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE), name=metadata.name or "", uid=metadata.uid or "",
-        labels=shared.labels(metadata.labels), annotations=annotations_of(metadata),
-        owner=read_owner(shared, metadata.owner_references), created_at=shared.seconds(metadata.creation_timestamp),
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        annotations=annotations_of(metadata),
+        owner=read_owner(shared, metadata.owner_references),
+        created_at=shared.seconds(metadata.creation_timestamp),
         replicas=given(spec.replicas, 1),
         selector=read_selector(shared, spec.selector) or _default_selector(REPLICA_SET, metadata.name or "", spec),
         template=read_template(shared, spec.template, raw, has_manifest=False),
-        min_ready_seconds=spec.min_ready_seconds or 0, status_replicas=status.replicas or 0,
-        ready_replicas=status.ready_replicas or 0, available_replicas=status.available_replicas or 0,
-    )  # fmt: skip
+        min_ready_seconds=spec.min_ready_seconds or 0,
+        status_replicas=status.replicas or 0,
+        ready_replicas=status.ready_replicas or 0,
+        available_replicas=status.available_replicas or 0,
+    )
 
 
 def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) -> model.ControllerRevision:
@@ -220,10 +245,15 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
             template = read_template(shared, data.spec.template, told["spec"]["template"], has_manifest=False)
             revision.data = data
     return model.ControllerRevision(
-        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE), name=metadata.name or "", uid=metadata.uid or "",
-        labels=shared.labels(metadata.labels), owner=owner, number=revision.revision,
-        created_at=shared.seconds(metadata.creation_timestamp), template=template,
-    )  # fmt: skip
+        namespace=shared.text(metadata.namespace or DEFAULT_NAMESPACE),
+        name=metadata.name or "",
+        uid=metadata.uid or "",
+        labels=shared.labels(metadata.labels),
+        owner=owner,
+        number=revision.revision,
+        created_at=shared.seconds(metadata.creation_timestamp),
+        template=template,
+    )
 
 
 def _count(status: wire.WorkloadStatus, field: str) -> int:
