@@ -159,7 +159,7 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> 
     pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
     nodes = nodes_with_pods(cluster, workload)
     gpus = requested_gpus(workload.template.spec)
-    known = cluster.snapshot.if_known
+    known, models, named = cluster.snapshot.if_known, gpu_models(cluster), node_pools(cluster)
     replicas = known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
     return WorkloadOverview(
         workload=workload.key,
@@ -170,8 +170,8 @@ def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> 
         ready=known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
         gpus=None if replicas is None else gpus * replicas,
         nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
-        gpu_model=", ".join(sorted({gpu_models(cluster)[n] for n in nodes} - {""})) if gpus else "",
-        node_pools=tuple(sorted({node_pools(cluster)[n] for n in nodes} - {""})),
+        gpu_model=", ".join(sorted({models[n] for n in nodes} - {""})) if gpus else "",
+        node_pools=tuple(sorted({named[n] for n in nodes} - {""})),
         lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
         headline=answer.headline,
         is_growth_automatic=answer.is_growth_automatic,
