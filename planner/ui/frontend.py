@@ -30,17 +30,21 @@ _FOREVER: Final = b"public, immutable, max-age=31536000"  # a file's name has th
 
 @cache
 def page() -> str:
-    """Streamlit's page, with that."""
-    text = (_STATIC / "index.html").read_text(encoding="utf-8")
+    """Streamlit's page, with that; "" where a release of Streamlit keeps it elsewhere, and answers it by itself."""
+    text = _read("index.html")
     pings = [_PINGS.format(name) for name in ("health", "host-config")]
     more = [_ASKED.format(file) for file in _needed(_ON_EVERY_PAGE) if file not in text]
     return text.replace("<head>", f"<head>{_WHERE}{''.join(pings)}", 1).replace("</head>", f"{''.join(more)}</head>", 1)
 
 
+def _read(name: str) -> str:
+    return (_STATIC / name).read_text(encoding="utf-8") if (_STATIC / name).is_file() else ""
+
+
 def _needed(components: Iterable[str]) -> list[str]:
     """The files of these parts of Streamlit's frontend, and of what they import."""
-    told: dict[str, Any] = json.loads((_STATIC / "manifest.json").read_text(encoding="utf-8"))
-    left = [key for key, of in told.items() if of.get("isDynamicEntry") and of["name"] in components]
+    told: dict[str, Any] = json.loads(_read("manifest.json") or "{}")
+    left = [key for key, of in told.items() if of.get("isDynamicEntry") and of.get("name") in components]
     found: dict[str, None] = {}
     while left:
         of = told[left.pop(0)]
@@ -67,16 +71,16 @@ class Frontend:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = str(scope.get("path"))
-        is_whole = scope.get("method") == "GET" and not any(header(scope, name) for name in _AGAIN)
-        if is_whole and path in self._pages:
-            await _answer(send, page().encode(), b"text/html; charset=utf-8", b"no-cache")
+        is_whole = scope.get("method") in ("GET", "HEAD") and not any(header(scope, name) for name in _AGAIN)
+        if is_whole and path in self._pages and page():
+            await _answer(scope, send, page().encode(), b"text/html; charset=utf-8", b"no-cache")
         elif is_whole and path in self._files:
-            await _answer(send, *_file(self._files[path]), _FOREVER)
+            await _answer(scope, send, *_file(self._files[path]), _FOREVER)
         else:
             await self._app(scope, receive, send)
 
 
-async def _answer(send: Send, body: bytes, kind: bytes, kept: bytes) -> None:
+async def _answer(scope: Scope, send: Send, body: bytes, kind: bytes, kept: bytes) -> None:
     headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"cache-control", kept)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

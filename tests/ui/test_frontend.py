@@ -65,9 +65,31 @@ def test_what_is_asked_for_in_part_or_again_is_streamlits_to_answer() -> None:
     assert asked(file)
     assert not asked(file, range="bytes=0-9")
     assert not asked(file, if_none_match='"x"')
-    assert not asked(file, method="HEAD")
     assert not asked("/rollout", method="POST")
     assert not asked("/rollout", kind="websocket", method="")
+
+
+@pytest.mark.parametrize(
+    "path", ["/rollout", f"/{next(STATIC.glob('static/js/index.*.js')).relative_to(STATIC).as_posix()}"]
+)
+def test_who_asks_for_the_headers_gets_those_of_the_answer(path: str) -> None:
+    (whole, body), (start, nothing) = asked(path), asked(path, method="HEAD")
+    assert start == whole
+    assert body["body"]
+    assert nothing["body"] == b""
+
+
+def test_another_release_of_streamlit_answers_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "index.html").write_text("<html><head></head></html>")
+    monkeypatch.setattr(frontend, "_STATIC", tmp_path)
+    asking = frontend.page.__wrapped__  # what another test asked for is remembered
+    assert "modulepreload" not in asking()
+    (tmp_path / "manifest.json").write_text('{"a": {"file": "static/js/a.js", "isDynamicEntry": true}}')
+    assert "modulepreload" not in asking()
+    (tmp_path / "index.html").unlink()
+    assert asking() == ""
+    monkeypatch.setattr(frontend, "page", asking)
+    assert asked("/rollout") == []
 
 
 def test_paths_begin_with_the_base_path() -> None:
@@ -89,9 +111,7 @@ def test_the_page_is_streamlits_and_asks_for_what_is_there() -> None:
     files = re.findall(r'<link rel="modulepreload" crossorigin href="\./(static/[^"]+)">', ours)
     assert len(files) == len(set(files)) > len(re.findall("modulepreload", theirs))
     assert all((STATIC / file).is_file() for file in files)
-    for name in (
-        frontend._ON_EVERY_PAGE
-    ):  # a part of another name in another release of Streamlit would be asked for late, unseen
+    for name in frontend._ON_EVERY_PAGE:  # one of another name in another release would be asked for late, unseen
         assert any(file.startswith(f"static/js/{name}.") for file in files), name
     assert len(added) < 6_000
 
