@@ -14,13 +14,12 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from planner.processes import VARIABLE
 from tests.bench import clusters, inputs
 from tests.bench.inputs import COPIES, DEMO, FIVE, HUGE, OPENB, QUIET, SOME, SOME_VARIED, VARIED
-from tests.bench.table import Figure, Found
+from tests.bench.table import Figure, Found, kept
 
 ROOT = Path(__file__).parents[2]
 NUMPY = ("-c", "import numpy, msgspec, click")  # what no verdict goes without
@@ -28,6 +27,7 @@ _HEADROOM = ("-c", "from headroom_planner import main; main()")
 _TOLD = (0, 2, 3, 4)  # statuses that say what was found: bad input (1) is no answer that is worth timing
 _TOO_LONG = 600.0  # seconds; what takes longer has failed
 OVERVIEW, PLAN = "overview {cluster} -o json", "plan {cluster} -o json"
+DIFF, SURVIVE, MAKE_ROOM = "diff {cluster} {other}", "survive {cluster}", "make-room {cluster}"
 REPORT = "report {cluster} --to {folder}/report.html"
 MANIFESTS = "docs/examples/manifests"
 SPEED_UP = 1.7  # on two cores
@@ -77,7 +77,7 @@ def headroom(command: str, *, runs: int = 3, workers: int | None = None) -> Ran:
     )
 
 
-@cache
+@kept
 def _numpy() -> float:
     return min(run(*NUMPY).cpu_seconds for _ in range(5))
 
@@ -123,16 +123,18 @@ BY_CLUSTER: dict[str, dict[str, float | None]] = {
     OVERVIEW: dict.fromkeys(FIVE),
     PLAN: {**dict.fromkeys(FIVE), SOME: 3.0, SOME_VARIED: None, COPIES: 5.0, VARIED: 20.0},
     REPORT: {**dict.fromkeys(FIVE), VARIED: 30.0, QUIET: 10.0},
-    "diff {cluster} {other}": {**dict.fromkeys(FIVE), VARIED: 20.0},
+    DIFF: {**dict.fromkeys(FIVE), VARIED: 20.0},
     "restarts {cluster}": {**dict.fromkeys(FIVE), VARIED: 20.0},
-    "survive {cluster}": {**dict.fromkeys(FIVE), VARIED: 20.0},
-    "make-room {cluster}": {**dict.fromkeys(FIVE), OPENB: 10.0, COPIES: 10.0},
+    SURVIVE: {**dict.fromkeys(FIVE), VARIED: 20.0},
+    MAKE_ROOM: {**dict.fromkeys(FIVE), OPENB: 10.0, COPIES: 10.0},
 }
 """Each command with its targets, by cluster."""
+IN_CPU = (SURVIVE, MAKE_ROOM)
+"""Those whose targets are of CPU, all their processes together; of the others by the clock."""
 
 
 def waited() -> Iterator[Figure]:
-    """Whole commands on the five clusters, by the clock, with all cores; beside the start of Python and a bare decode of what they read."""
+    """Whole commands on the five clusters, with all cores; beside the start of Python and a bare decode of each file that they read."""
     for cluster in (*FIVE[:2], SOME, SOME_VARIED, *FIVE[2:]):
         for command, targets in BY_CLUSTER.items():
             if cluster in targets:
@@ -141,23 +143,31 @@ def waited() -> Iterator[Figure]:
 
 def _waited(command: str, cluster: str, target: float | None) -> Figure:
     def take() -> Found:
-        return Found(seconds=_ran(_on(command, cluster)).seconds, beside=_numpy() + bare(cluster))
+        ran = _ran(_on(command, cluster), None)
+        decoded = bare(cluster) + (bare(_other(cluster)) if command == DIFF else 0.0)
+        return Found(seconds=ran.cpu_seconds if command in IN_CPU else ran.seconds, beside=_numpy() + decoded)
 
+    unit = "CPU" if command in IN_CPU else "all cores, clock"
     return Figure(
-        figure=f"headroom {command.split(maxsplit=1)[0]}; all cores, clock", cluster=cluster, beside="start and decode", at_most_seconds=target, take=take
+        figure=f"headroom {command.split(maxsplit=1)[0]}; {unit}", cluster=cluster, beside="CPU of start and decode", at_most_seconds=target, take=take
     )  # fmt: skip
+
+
+def _other(cluster: str) -> str:
+    """What it is compared with."""
+    return COPIES if cluster == VARIED else cluster
 
 
 def _on(command: str, cluster: str) -> str:
     return command.format(
-        cluster=inputs.taken(cluster), other=inputs.taken(COPIES if cluster == VARIED else cluster),
+        cluster=inputs.taken(cluster), other=inputs.taken(_other(cluster)),
         stuck=inputs.STUCK.get(cluster, ""), folder=inputs.folder().name,
     )  # fmt: skip
 
 
-@cache
-def _ran(command: str, workers: int | None = None) -> Ran:
-    """Once: what takes long is asked once in a run, for all figures that it is in."""
+@kept
+def _ran(command: str, workers: int | None) -> Ran:
+    """What takes long is asked once in a run, for all figures that it is in."""
     ran = headroom(command, runs=1, workers=workers)
     if " --to " not in command:
         return ran
@@ -221,7 +231,7 @@ def _peak(cluster: str) -> float:
     return read(cluster, "headroom")["peak_bytes"] / inputs.file(cluster).stat().st_size
 
 
-@cache
+@kept
 def read(cluster: str, way: str) -> dict[str, float]:
     """Of three times that with least; of what is large of two, of what is huge once."""
     return min(
@@ -245,9 +255,9 @@ def huge() -> Iterator[Figure]:
         name = command.split()[0]
         yield Figure(
             figure=f"headroom {name} of 1.2 GB; CPU", cluster=HUGE, beside="bare decode",
-            take=lambda command=command: Found(seconds=_ran(_on(command, HUGE)).cpu_seconds, beside=bare(HUGE)),  # type: ignore[misc]
+            take=lambda command=command: Found(seconds=_ran(_on(command, HUGE), None).cpu_seconds, beside=bare(HUGE)),  # type: ignore[misc]
         )  # fmt: skip
         yield Figure(
             figure=f"peak memory of {name} / 8 GB", cluster=HUGE, at_most_ratio=1.0,
-            take=lambda command=command: Found(ratio=_ran(_on(command, HUGE)).peak_bytes / 8e9),  # type: ignore[misc]
+            take=lambda command=command: Found(ratio=_ran(_on(command, HUGE), None).peak_bytes / 8e9),  # type: ignore[misc]
         )  # fmt: skip

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from planner.ground.records import replace
@@ -28,7 +28,7 @@ from planner.sources.prices import embedded_book
 from planner.sources.store import Store
 from tests.bench import crowd
 from tests.bench.commands import SPEED_UP
-from tests.bench.table import Figure, Found
+from tests.bench.table import Figure, Found, kept
 from tests.processes.dask_cluster import dask_cluster
 
 CLUSTERS, DAYS, COPIES = 20, 30, 42
@@ -143,7 +143,7 @@ Swept = tuple[float, int]
 """Seconds by the clock, and what tells the facts from others."""
 
 
-@cache
+@kept
 def _swept(cluster: str) -> Swept:
     return _sweep(cluster, _local(1))
 

@@ -234,7 +234,7 @@ def figures() -> Iterator[Figure]:
     for what, values, most in (
         ("live, 10 people, 50 changes a second: p95 of a change, to its verdict", found.verdicts, 1.0),
         ("live, 10 people, 50 changes a second: p95 of a change, to the whole page", found.wholes, None),
-        ("live, 10 people, 50 changes a second: oldest that the newest snapshot was", found.ages, 5.0),
+        ("live, 10 people, 50 changes a second: oldest that the newest snapshot was in 40 s", found.ages, 5.0),
         ("live, 10 people, 50 changes a second: p95 age of what a page shows", found.shown, None),
     ):
         share = 1.0 if "oldest" in what else 0.95

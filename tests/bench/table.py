@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TypeVar, TypeVarTuple
 
+Given = TypeVarTuple("Given")
+Said = TypeVar("Said")
 COLUMNS = "{figure:<52} {cluster:<14} {measured:>9} {beside:>26} {ratio:>8} {target:>9}  {met}"
 
 
@@ -112,6 +116,25 @@ def _taken(figure: Figure) -> Figure:
     if isinstance(found, float):
         return replace(figure, take=None, seconds=found)
     return replace(figure, take=None, seconds=found.seconds, beside_seconds=found.beside, ratio=found.ratio)
+
+
+def kept(ask: Callable[[*Given], Said]) -> Callable[[*Given], Said]:
+    """`ask`, asked once for what it is given; that it failed is kept too, and not tried again."""
+    found: dict[object, Said | Exception] = {}
+
+    @wraps(ask)
+    def answer(*given: *Given) -> Said:
+        if given not in found:
+            try:
+                found[given] = ask(*given)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is raised below
+                found[given] = error
+        said = found[given]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    return answer
 
 
 def _told(error: Exception) -> str:
