@@ -46,14 +46,16 @@ def along(ask: Callable[[], S], items: Sequence[T], do: Callable[[T], R]) -> tup
         return ask(), each(items, do)
     found: list[R] = []
 
-    def alone(item: T) -> R:
-        with by(None):
-            return do(item)
+    def alone(doing: Callable[[Any], Any], item: Any) -> Any:
+        with by(None):  # a part has no parts
+            return doing(item)
 
     def together(number: int, part: Callable[[int], Any]) -> list[Any]:
         if found:
             return way(number, part)
-        every = way(first + number, lambda n: part(n - first) if n >= first else around.copy().run(alone, items[n]))
+        every = way(
+            first + number, lambda n: alone(part, n - first) if n >= first else around.copy().run(alone, do, items[n])
+        )
         found.extend(every[:first])
         return every[first:]
 

@@ -124,12 +124,13 @@ class Picture:
             return _key_of(listed.name, item), _Seen(*unplayed) if unplayed is not None else _Seen(None, b"")
         try:
             read = read_object(self._shared, item, kind)
-            self._shared.forget_text()
         except DAMAGE as error:
             key = _key_of(kind, item)
             name = object_name(kind, *key.rpartition("/")[::2])
             problem = finding("object-unreadable:live", name, damage=damage_in_words(error))
             return key, _Seen(None, problem.what.encode(), problem)
+        finally:
+            self._shared.forget_text()
         return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
 
     # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────

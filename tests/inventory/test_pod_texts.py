@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from planner.inventory import parse
 from planner.inventory.documents import parts_of
 from planner.inventory.parse import build_snapshot
+from planner.inventory.picture import MODIFIED, Picture
 from planner.inventory.records import pod_texts
 from planner.inventory.records import pods as pods_module
 from planner.kubernetes.records import Finding, Snapshot
@@ -143,7 +144,9 @@ METADATA: Final = (
     "", '"labels":null', '"labels":{}', '"labels":{"b":"c", "a":"\\u0061"}', '"labels":{"a":1}', '"labels":{"no label!":""}', '"labels":[]',
     '"ownerReferences":null', '"ownerReferences":[]', '"ownerReferences":[{"kind":"ReplicaSet","name":"r","uid":"u"}]',
     '"ownerReferences":[{"controller":true,"uid":"u","name":"r","kind":"Job","apiVersion":"batch/v1"}]', '"ownerReferences":[null]',
-    '"ownerReferences":{}', '"annotations":{}', '"annotations":{"a":"b"}', f'"deletionTimestamp":"{LATE}"', '"deletionTimestamp":"x"',
+    '"ownerReferences":{}', '"labels":{"app":"a"},"ownerReferences":{"app":"a"}',
+    '"labels":[{"kind":"Job","name":"j","uid":"u"}],"ownerReferences":[{"kind":"Job","name":"j","uid":"u"}]',
+    '"ownerReferences":[{"kind":"Job","name":"j","uid":"u"}]', '"annotations":{}', '"annotations":{"a":"b"}', f'"deletionTimestamp":"{LATE}"', '"deletionTimestamp":"x"',
     '"labels":{"a":"b"},"labels":{"a":"c"}', '"generation":1',
 )  # fmt: skip
 WITH_TIMES: Final = (
@@ -165,6 +168,17 @@ def test_times_labels_and_owners_left_as_written_are_read_as_decoded_ones(time: 
         created = odd.replace('"uid"', f'"creationTimestamp":{time},"uid"').replace("p-3", "p-4")
         odd, created = (one.replace('"labels":{"app":"a"}', of_all or '"labels":{"app":"a"}') for one in (odd, created))
         read_both_ways([plain, plain.replace("p-0", "p-1"), odd, created, odd.replace("p-3", "p-5")])
+
+
+def test_a_text_that_is_right_in_one_field_is_not_in_another() -> None:
+    labels, owners = '{"app":"a"}', '[{"kind":"Job","name":"j","uid":"u","controller":true}]'
+    pods = [text_of(n, CONTAINERS, "null", "", "") for n in range(5)]
+    told = [(labels, owners), (labels, owners), (labels, owners), (labels, labels), (owners, owners)]
+    pods = [
+        pod.replace('"labels":{"app":"a"}', f'"labels":{of},"ownerReferences":{by}')
+        for pod, (of, by) in zip(pods, told, strict=True)
+    ]
+    assert [pod.name for pod in read_both_ways(pods).pods] == ["p-0", "p-1", "p-2"]
 
 
 PODS = st.lists(
@@ -199,6 +213,8 @@ def test_no_secret_stays_in_what_is_known_of_texts() -> None:
     spec = '"containers":[{"name":"a","env":[{"name":"P","value":"hunter2"}]}],"nodeName":"NODE"'
     reader = parse.Reader()
     pods = [json.loads(text_of(n, spec, "null", "gke-a-1", "")) for n in range(3)]
+    for pod in pods:
+        pod["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "j", "uid": "u", "later": "hunter2"}]
     template = {"metadata": {"labels": {"a": "b"}}, "spec": pods[0]["spec"]}
     workload = {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"},
@@ -207,3 +223,11 @@ def test_no_secret_stays_in_what_is_known_of_texts() -> None:
     reader.read(parse.Part(items=[json.dumps(one).encode() for one in (*pods, workload)]))
     assert [*map(len, reader.found.values())] == [3, 1]
     assert "hunter2" not in repr([vars(reader), vars(reader._shared)])
+
+
+def test_no_secret_stays_of_a_watched_object_that_is_damaged() -> None:
+    spec = '"containers":[{"name":"a","env":[{"name":"P","value":"hunter2"}]}],"nodeName":"NODE"'
+    picture = Picture()
+    picture.take("Pod", [text_of(n, spec, "null", "gke-a-1", "").encode() for n in range(3)])
+    picture.fold("Pod", MODIFIED, text_of(1, spec, '{"startTime":"later"}', "gke-a-1", "").encode())
+    assert "hunter2" not in repr(vars(picture._shared))

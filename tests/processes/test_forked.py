@@ -198,3 +198,15 @@ def test_parts_after_the_first_have_nothing_along(shared: parts.Way) -> None:
     with parts.by(shared):
         found = parts.along(lambda: [parts.each([1, 2], str), parts.each([3, 4], str)], "ab", str.upper)
     assert found == ([["1", "2"], ["3", "4"]], ["A", "B"])
+
+
+def test_what_goes_along_is_done_once_in_a_thread_too(shared: parts.Way) -> None:
+    done: list[str] = []
+
+    def in_turn() -> tuple[list[int], list[None]]:
+        with parts.by(shared):
+            return parts.along(lambda: parts.each([0, 1], lambda n: sum(parts.each([n, 1], int))), ["a"], done.append)
+
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(in_turn).result() == ([1, 2], [None])
+    assert done == ["a"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -29,7 +29,7 @@ class Shared:
         self.seconds = self.times.seconds
         self.texts = Texts()
         self.text = self.texts.__getitem__
-        self._written: dict[bytes, tuple[Any, msgspec.Raw]] = {}
+        self._written: dict[Hashable, tuple[Any, msgspec.Raw]] = {}
         self._labels: dict[Any, Labels] = {}
         self._owners: dict[tuple[str, str, str], model.Owner] = {}
         self._conditions: dict[Any, Labels] = {}
@@ -96,10 +96,11 @@ class Shared:
 
     def written(self, text: msgspec.Raw, type_: Any, read: Callable[[Shared, Any], T]) -> tuple[T, msgspec.Raw]:
         """``read(self, decoded)`` of the JSON of a list or of a map, None of none; and that JSON as `wire.encode` writes it."""
-        key = bytes(text)
+        told = bytes(text)
+        key = read, wire.digest(told)  # the same text may be another field's, and wrong there
         known = self._written.get(key)
         if known is None:
-            decoded = msgspec.json.decode(key, type=type_ | None) if key else None
+            decoded = msgspec.json.decode(told, type=type_ | None) if told else None
             known = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
             if decoded and len(self._written) < _MOST_TEXTS:
                 self._written[key] = known

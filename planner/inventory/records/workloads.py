@@ -104,7 +104,7 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         is_deleting=metadata.deletion_timestamp is not None,
         replicas=_replicas(kind, spec),
         selector=read_selector(shared, spec.selector) or _default_selector(kind, name, spec),
-        template=read_template(shared, _leader(spec), raw, has_manifest=True),
+        template=read_template(shared, _leader(kind, spec), raw, has_manifest=True),
         strategy=_strategy(kind, spec),
         min_ready_seconds=spec.min_ready_seconds or 0,
         progress_deadline_seconds=(
@@ -162,9 +162,9 @@ def _read_groups(shared: Shared, workload: wire.Workload, raw: Raw) -> tuple[Any
     return progressive.read_groups(spec), worker, both.get("leaderTemplate") or workers
 
 
-def _leader(spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
+def _leader(kind: Kind, spec: wire.WorkloadSpec) -> wire.PodTemplate | None:
     groups = spec.leader_worker_template
-    if groups is None:
+    if kind is not LEADER_WORKER_SET or groups is None:
         return spec.template
     return groups.leader_template if groups.leader_template is not None else groups.worker_template
 
