@@ -162,6 +162,11 @@ def is_ready(node: Node) -> bool:
     return node.conditions.get("Ready", "True") == "True"
 
 
+def is_silent(node: Node) -> bool:
+    """Whether nothing was heard from the kubelet for so long that the node lifecycle controller says so (Ready is Unknown)."""
+    return node.conditions.get("Ready") == "Unknown"
+
+
 def out_of_use(node: Node) -> str:
     """Why no new pod is placed on the node, `CORDONED` or `NOT_READY`; "" where pods may be: only there anything is free.
 

@@ -13,6 +13,7 @@ from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, several
+from planner.kubernetes.nodes import is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.progressive import invalid
@@ -114,7 +115,7 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 @once_a_cluster
 def _on_silent(cluster: Cluster) -> Mapping[str, str]:
     """Workload → a node with a pod of it whose kubelet is silent."""
-    silent = {node.name for node in cluster.snapshot.nodes if node.conditions.get("Ready") == "Unknown"}
+    silent = {node.name for node in cluster.snapshot.nodes if is_silent(node)}
     keys = workload_keys(cluster.snapshot) if silent else {}
     return {keys[p.uid]: p.node_name for p in cluster.snapshot.pods if p.node_name in silent and p.holds_room}
 
