@@ -408,8 +408,10 @@ class Machines(Mapping[str, MachinePrice]):
         self._rows: dict[str, dict[str, MachinePrice | _Row]] = {}  # machine type → key → price, or what it is read of
 
     def _of(self, machine_type: str) -> dict[str, MachinePrice | _Row]:
+        lines = self._lines.get(machine_type)
+        if lines is None:
+            return {}  # not kept: whoever names machines may name any number
         if machine_type not in self._rows:
-            lines = self._lines.get(machine_type, ())
             cells = zip(lines, csv.reader((line for _, line in lines), strict=True), strict=True)
             rows = (_Row(one, self._at, self._where, number) for (number, _), one in cells)
             self._rows[machine_type] = {f"{machine_type} {row['region']}": row for row in rows}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import HOURS_PER_MONTH
+from planner.pricing.book import Machines
 from planner.pricing.machine import gpu_hour_price, parse_custom_type, price_machine
 from planner.pricing.model import PartKind, PriceReason, PricingCategory, Provisioning
 from planner.sources.prices import embedded_book
@@ -307,3 +308,10 @@ def test_own_prices_of_another_cloud() -> None:
     assert price_machine(book, "g4dn.xlarge", "us-east-1").usd_per_hour == 0.526
     assert price_machine(book, "g4dn.xlarge", "us-east-1", P.SPOT, gpu="Tesla-T4", gpu_count=1).usd_per_hour == 0.2
     assert price_machine(book, "g4dn.xlarge", "us-east-1", P.FLEX_START).usd_per_hour is None
+
+
+def test_nothing_is_kept_of_a_machine_type_that_the_table_lacks() -> None:
+    machines = Machines("machine_type,region\nn1-standard-1,a", "list.csv", "2026-11-26", "a list")
+    assert "n9-standard-1 a" not in machines
+    assert machines._rows == {}
+    assert "n1-standard-1 b" not in machines
