@@ -13,6 +13,8 @@ import textwrap
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
+import msgspec
+
 from planner.ground.words import UNPRINTABLE, literal, printable
 
 T = TypeVar("T")
@@ -28,7 +30,10 @@ _QUOTED: Final = re.compile(r"[\",\r\n]")
 
 def as_json(content: object) -> str:
     r"""A document as JSON, control characters and what turns a text around as ``\u001b``: the same values, safe to look at."""
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    # asked to indent, it would be Python that writes, three times as long
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False)
+    half = "surrogatepass"  # half a character, which UTF-8 lacks
+    text = msgspec.json.format(text.encode(errors=half), indent=2).decode(errors=half)
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found.group()):04x}", text) + "\n"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import pytest
 
-from planner.ground.tables import as_csv, as_markdown, as_text
+from planner.ground.tables import as_csv, as_json, as_markdown, as_text
 
 ROWS = [
     {"name": "api", "pods": 12, "cost": "$1,203.50", "share": 0.25, "spot": True},
@@ -82,3 +83,21 @@ def test_csv_is_read_back_as_it_was(text: str) -> None:
         ["first", "text"],
         ["x", text],
     ]
+
+
+def test_json_is_what_the_standard_library_writes() -> None:
+    content = {
+        "numbers": [0, -0.0, 1.0, 1e16, 1e-05, 1.5e300, 2**200, True, None],
+        "": [[], {}, [[]], {"a": {}}],
+        "texts": ['"\\/\n\t', "é \u2028 \u00a0 \U0001f600", "{[,:]} "],
+    }
+    assert as_json(content) == json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    with pytest.raises(ValueError, match="JSON compliant"):
+        as_json([float("nan")])
+
+
+@pytest.mark.parametrize("hidden", ["\x7f", "\x9b", "\u202e", "\ud800"])
+def test_json_hides_nothing(hidden: str) -> None:
+    content = {f"a{hidden}": [f"{hidden}b"]}
+    assert hidden not in as_json(content)
+    assert json.loads(as_json(content)) == content
