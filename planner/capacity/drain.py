@@ -138,7 +138,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 severity=Severity.WARNING,
                 code="drain-loses-pods",
                 object="",
-                what=f"{len(run.lost)} pods have no controller and will not come back ({names})",
+                what=f"{count(len(run.lost), 'pod has', 'pods have')} no controller and will not come back ({names})",
                 mend="kubectl drain refuses until --force is given: move or delete them first",
             )
         )
@@ -149,7 +149,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 severity=Severity.INFO,
                 code="drain-deletes-local-data",
                 object="",
-                what=f"{len(local)} pods have emptyDir volumes, whose data goes with them",
+                what=f"{count(len(local), 'pod has', 'pods have')} emptyDir volumes, whose data goes with them",
                 mend="kubectl drain refuses until --delete-emptydir-data is given",
             )
         )

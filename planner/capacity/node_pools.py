@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from planner.ground.records import Record, replace
+from planner.ground.words import count
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
 from planner.inventory.quotas import Quota
@@ -94,7 +95,7 @@ class NodePool(Record):
             return f"fixed size ({self.source})"
         parts = []
         if self.maximum is not None:
-            parts.append(f"{self.minimum or 0} to {self.maximum} nodes")
+            parts.append(f"{self.minimum or 0} to {count(self.maximum, 'node')}")
             if self.maximum_per_zone is not None and len(self.zones) > 1:
                 parts.append(f"at most {self.maximum_per_zone} a zone")
         if self.resource_limits:
@@ -115,7 +116,7 @@ class NodePool(Record):
     def grows(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
         """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``; "" where its limit has nothing to say to that."""
         said, now = self.past(number, already, used), self.node_count + already
-        return f"pool {self.name} grows from {now:,} to {now + number:,} nodes, {said}" if said else ""
+        return f"pool {self.name} grows from {now:,} to {count(now + number, 'node')}, {said}" if said else ""
 
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes it may still grow by; None where nobody says.

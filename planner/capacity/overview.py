@@ -15,7 +15,7 @@ from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
-from planner.ground.words import NO_WORDS, Text, listing
+from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
@@ -147,9 +147,9 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
         only = "" if kept.is_all else f" Only workloads{which}{rest}"
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck:,} of {len(lines):,} workloads{which} could not be rolled out now{grow}{rest}"
+        return f"{stuck:,} of {count(len(lines), 'workload')}{which} could not be rolled out now{grow}{rest}"
     if grows:
-        return f"{grows:,} of {len(lines):,} workloads{which} could be rolled out once node pools grow{rest}"
+        return f"{grows:,} of {count(len(lines), 'workload')}{which} could be rolled out once node pools grow{rest}"
     if len(lines) > 1:
         return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
     return f"The one workload{which} could be rolled out now{rest}"

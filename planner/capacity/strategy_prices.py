@@ -63,7 +63,6 @@ class SpareSettings(Record):
     usd_per_pod_hour: float | None = setting(
         None, label="A missing pod", unit="USD/h", group=SPARE, least=0, most=100_000, optional=True,
         help="What an hour with one pod fewer than the replicas costs you. Empty: pod-hours are counted and not priced.",
-        source="nobody said",
     )  # fmt: skip
 
 
@@ -183,13 +182,13 @@ def _notes(needs: SpareNeeds, terms: SpareTerms, price: Price | None) -> Iterato
     elif terms.on_demand_usd_per_gpu_hour is None:
         yield str(price.sentence)
     if needs.is_too_large:
-        yield f"{needs.own_waiting:,} of its own {needs.replicas:,} pods have no place: add nodes for them first, then compare strategies"
+        yield f"{needs.own_waiting:,} of its own {count(needs.replicas, 'pod has', 'pods have')} no place: add nodes for them first, then compare strategies"
     elif needs.others_nodes:
         names = [
             *needs.others[:_NAMED],
             *([f"{len(needs.others) - _NAMED} more"] if len(needs.others) > _NAMED else []),
         ]
-        own = [f"{needs.own_waiting:,} of its own {needs.replicas:,} pods"] if needs.own_waiting else []
+        own = [f"{needs.own_waiting:,} of its own {count(needs.replicas, 'pod')}"] if needs.own_waiting else []
         waiting = own + names or ["pods of others"]
         verb = "waits" if names and len(waiting) == 1 else "wait"
         yield (

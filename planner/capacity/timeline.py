@@ -125,7 +125,7 @@ def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     pool, number = case.pool(), int(one.change.value)
     _check_devices(case, pool)
     nodes = copies(case.cluster, pool, number, f"later{place}")
-    words = f"pool {pool.name} grows from {pool.node_count:,} to {pool.node_count + number:,} nodes"
+    words = f"pool {pool.name} grows from {pool.node_count:,} to {count(pool.node_count + number, 'node')}"
     if said := pool.past(number):
         words += f", {said}"
     grown = case.cluster.grown(nodes)

@@ -294,7 +294,7 @@ def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
     count = whole_number(case.change, case.change.value, 1_000)
     room = pool.room()
     now = pool.node_count
-    sentence = f"pool {pool.name} grows from {now} to {now + count} nodes"
+    sentence = f"pool {pool.name} grows from {now} to {now + count} {plural(now + count, 'node')}"
     if room is not None and count > room:
         sentence += f", {pool.past(count)}"
     snapshot = _with_nodes(case.snapshot, copies(case.cluster, pool, count, _NEW))
@@ -479,10 +479,10 @@ def way_of_upgrading(case: ChangeCase) -> Way:
     quota = int(settings["quota"]) if "quota" in settings else None
     is_blue_green = asked.strategy is UpgradeStrategy.BLUE_GREEN and not settings.keys() & {"surge", "unavailable"}
     wanted = pool.node_count if is_blue_green else int(settings.get("surge", asked.max_surge))
-    lacks = f": it needs {wanted} more nodes and the quota lets in {quota}"
+    lacks = f": it needs {wanted} more {plural(wanted, 'node')} and the quota lets in {quota}"
     if is_blue_green:
         why = f" blue-green{lacks}" if quota is not None and quota < wanted else ""
-        how = f"blue-green, {wanted} more nodes meanwhile"
+        how = f"blue-green, {wanted} more {plural(wanted, 'node')} meanwhile"
         return Way(how=how, surge=wanted, why_not=why)
     unavailable = int(settings.get("unavailable", asked.max_unavailable))
     surge = wanted if quota is None else min(wanted, quota)
@@ -497,7 +497,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
     unplaced = max(sum(1 for pod in run.simulation.queue.pods() if pod.number > 0) for run in runs)
     sentence = f"pool {name} upgraded in {count(batches, 'step')} ({how}): {count(evicted, 'pod')} evicted"
     if batches > len(runs):
-        sentence += f" in the {len(runs)} steps that were played"
+        sentence += f" in the {count(len(runs), 'step that was', 'steps that were')} played"
     budgets = tuple(sorted(set(held.values()) - {""}))
     if held:
         by = ", ".join(budgets) or "something else"
@@ -528,7 +528,7 @@ def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     ]
     snapshot = _made_anew(tainted, doomed)
     waiting = _waiting(snapshot) - _waiting(case.snapshot)
-    sentence = f"{words}: {len(doomed):,} pods that don't tolerate it have to go"
+    sentence = f"{words}: {count(len(doomed), 'pod')} that {plural(len(doomed), 'doesn', 'don')}'t tolerate it {plural(len(doomed), 'has', 'have')} to go"
     sentence += f", {waiting:,} of their successors find no node" if waiting > 0 else ""
     return snapshot, case.step(sentence, is_done=waiting <= 0)
 
@@ -558,7 +558,7 @@ def _resize(case: ChangeCase) -> tuple[Snapshot, Step]:
     revision = Revision(before=before, after=after, has_new_template=has_new_template)
     run = simulate(case.cluster, [revision]).whole()
     if run.completed:
-        sentence = f"{words}: rolled out in {run.ticks} steps"
+        sentence = f"{words}: rolled out in {count(run.ticks, 'step')}"
     else:
         sentence = f"{words}: {explain(run, revision).sentence}"
     return _rolled_out(run, revision), case.step(sentence, is_done=run.completed)

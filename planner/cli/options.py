@@ -159,7 +159,8 @@ def _help(one: Setting) -> str:
     """``Nodes in all (nodes). Else from the cluster.``; for one without a source its help and default."""
     unit = f" ({one.unit})" if one.unit else ""
     if one.source:
-        known = f"Else from {one.source}." if one.assumed is None else f"Default {one.assumed:g}: {one.source}."
+        source = f"from {one.source}" if one.source.startswith(("the ", "how ", "what ")) else one.source
+        known = f"Else {source}." if one.assumed is None else f"Default {one.assumed:g}: {one.source}."
         said = f"{one.label}{unit}. {known}"
     else:
         said = one.help + (" Repeatable." if one.is_many else "")

@@ -14,7 +14,7 @@ from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import manifests_of, say_age
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
-from planner.ground.words import Text, duration, moment, sentence
+from planner.ground.words import Text, count, duration, moment, sentence
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
@@ -215,7 +215,7 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
             )
     first = result.workloads[0]
     terminal.say(
-        f"at most {first.peak_pods} pods; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
+        f"at most {count(first.peak_pods, 'pod')}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
     if result.ties:

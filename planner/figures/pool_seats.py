@@ -9,6 +9,7 @@ from planner.capacity.seats import NodeSeats
 from planner.figures import palette
 from planner.figures.drawing import Drawing, bar, drawn, stacked
 from planner.figures.labels import plain
+from planner.ground.words import count
 from planner.kubernetes.nodes import NO_POOL
 
 NO_ZONE = "no zone"
@@ -32,7 +33,7 @@ def figure(nodes: Sequence[NodeSeats]) -> Drawing:
     lines = totals(nodes)
     nouns = {noun for _, _, noun in lines}
     names = [
-        plain(f"{pool} · {zone} ({line[0]:,} nodes)" + (f", {noun}" if len(nouns) > 1 else ""))
+        plain(f"{pool} · {zone} ({count(line[0], 'node')})" + (f", {noun}" if len(nouns) > 1 else ""))
         for (pool, zone, noun), line in lines.items()
     ]
     drawn = []
@@ -57,7 +58,7 @@ def figure(nodes: Sequence[NodeSeats]) -> Drawing:
 def alt(nodes: Sequence[NodeSeats]) -> str:
     """The sums in words."""
     said = "; ".join(
-        f"{pool}, {zone}: {line[1]:,} {noun} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {line[0]:,} nodes"
+        f"{pool}, {zone}: {line[1]:,} {noun} held, {line[2]:,} free{f', {line[3]:,} out of use' if line[3] else ''} on {count(line[0], 'node')}"
         for (pool, zone, noun), line in totals(nodes).items()
     )
     return f"GPUs by pool and zone. {said or 'None'}."

@@ -102,7 +102,7 @@ def words(cell: GridCell, price: StrategyPrice | None = None) -> str:
     """A cell in words, for the hover and for readers of the table."""
     said = (
         f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
-        f"peak {cell.peak_gpus} GPUs in {cell.peak_pods} pods, lowest Ready {cell.lowest_ready}, "
+        f"peak {count(cell.peak_gpus, 'GPU')} in {count(cell.peak_pods, 'pod')}, lowest Ready {cell.lowest_ready}, "
         f"about {duration(cell.seconds)}, {count(cell.evictions, 'eviction')} of others"
     )
     return f"{said}<br>{_price(price)}" if price and price.cost else said

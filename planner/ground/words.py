@@ -99,7 +99,7 @@ def capital(words: str) -> str:
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-def plural(number: int, one: str, many: str = "") -> str:
+def plural(number: float, one: str, many: str = "") -> str:
     """``pod`` or ``pods``, ``has`` or ``have``: `many` where it isn't `one` with an s."""
     return one if number == 1 else many or f"{one}s"
 

@@ -446,7 +446,8 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
                 yield from _member(stream.limited(member.size, label), label, walk)
     except (tarfile.TarError, ValueError, OverflowError, RecursionError, EOFError) as error:
         walk.report(
-            name, f"the archive is damaged or cut off after {count:,} entries ({error}): what follows is missing"
+            name,
+            f"the archive is damaged or cut off after {words.count(count, 'entry', 'entries')} ({error}): what follows is missing",
         )
         walk.is_cut_off = True
     except TooLarge:

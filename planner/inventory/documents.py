@@ -17,6 +17,7 @@ import msgspec
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
+from planner.ground.words import plural
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.findings import finding
@@ -254,7 +255,7 @@ def _between(view: Buffer, start: int) -> tuple[int, str]:
         end, has_said = match.end(), has_said or match["said"] is not None
     said = bytes(view[start:end]).decode("utf-8", "replace").split("\n") if has_said else []
     lines = [line.strip() for line in said if _SAID_LINE.match(line.lstrip().encode())]
-    more = f" (and {len(lines) - 1} more lines like this)" if len(lines) > 1 else ""
+    more = f" (and {len(lines) - 1} more {plural(len(lines) - 1, 'line')} like this)" if len(lines) > 1 else ""
     return end, f"what kubectl said: {lines[0][:200]}{more}" if lines else ""
 
 

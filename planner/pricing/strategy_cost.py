@@ -148,9 +148,9 @@ def _availability(use: StrategyUse) -> str:
 
 def _served(use: StrategyUse) -> str:
     if use.lowest_ready >= use.replicas:
-        return f"all {words.spelled(use.replicas)} pods stay up"
+        return "its pod stays up" if use.replicas == 1 else f"all {words.spelled(use.replicas)} pods stay up"
     lowest = words.spelled(use.lowest_ready) if use.lowest_ready else "none"
-    return f"{lowest} of {words.spelled(use.replicas)} pods for {words.duration(use.seconds)}"
+    return f"{lowest} of {words.spelled(use.replicas)} {words.plural(use.replicas, 'pod')} for {words.duration(use.seconds)}"
 
 
 def _claim(cost: StrategyCost, terms: SpareTerms) -> str:

@@ -157,7 +157,7 @@ def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns) 
     """``maxSurge 1, maxUnavailable 1 is recommended: 5 of 6 pods stay Ready, as many as with any; …``."""
     most = max(other.lowest_ready for other in done)
     alike = [other for other in done if other.lowest_ready >= one.lowest_ready and other.pair != one.pair]
-    ready = f"{one.lowest_ready:,} of {replicas:,} pods stay Ready"
+    ready = f"{one.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready"
     parts = [ready + (", as many as with any that completes" if one.lowest_ready == most and len(done) > 1 else "")]
     is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
     parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
@@ -167,7 +167,7 @@ def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns) 
         parts.append(f"{usd(one.usd_per_month)} a month")
     better = []
     if any(other.lowest_ready > one.lowest_ready for other in done):
-        better.append(f"up to {most} pods Ready")
+        better.append(f"up to {count(most, 'pod')} Ready")
     fastest = min(other.seconds for other in done)
     if fastest < one.seconds:
         better.append(f"{duration(fastest)}")

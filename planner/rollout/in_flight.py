@@ -25,7 +25,7 @@ from planner.ground.vocabulary import (
     LWS_REVISION,
     ROLLOUTS_DESIRED_REPLICAS,
 )
-from planner.ground.words import Text, duration
+from planner.ground.words import Text, count, duration
 from planner.kubernetes.autoscalers import acting, settled
 from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
@@ -104,7 +104,7 @@ def told(cluster: Cluster, one: InFlight) -> Text:
 def what_it_does(cluster: Cluster, one: InFlight) -> str:
     """``is rolling out``, in words after its name."""
     if one.workload is not None and (replicas := settled(cluster.snapshot, one.workload)) != one.workload.replicas:
-        return f"is set to {replicas:,} replicas by its autoscaler"
+        return f"is set to {count(replicas, 'replica')} by its autoscaler"
     return "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
 
 

@@ -23,7 +23,7 @@ from planner.ground.vocabulary import (
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
 )
-from planner.ground.words import listing
+from planner.ground.words import count, listing, plural
 from planner.kubernetes import queues
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
@@ -269,7 +269,7 @@ def _together(
     ):
         unknown = f"pods of group {name} are there already, and what comes to a group isn't modelled"
     elif totals != {str(len(asked))}:
-        unknown = f"{len(asked)} pods of group {name} come with this change, and {KUEUE_GROUP_COUNT} says {listing(sorted(totals))}"
+        unknown = f"{count(len(asked), 'pod')} of group {name} {plural(len(asked), 'comes', 'come')} with this change, and {KUEUE_GROUP_COUNT} says {listing(sorted(totals))}"
     elif len({(record.queue, record.priority) for record in records}) > 1:
         unknown = f"pods of group {name} name different queues or priorities"
     if unknown:
@@ -524,7 +524,7 @@ def _rolled(
     surge, unavailable = rolling_limits(one.after)
     is_more = one.before is not None and one.after.replicas > one.before.replicas
     if len(room) < len(mine) and (is_more or not one.has_new_template):
-        return _unknown(one, f"lets in {len(room)} of {len(mine)} pods that come ({said})")
+        return _unknown(one, f"lets in {len(room)} of {count(len(mine), 'pod that comes', 'pods that come')} ({said})")
     if not room and not unavailable:
         return _gated(one, f"{said}, and the old pods keep theirs until it is Ready")
     if others and one.has_new_template:
@@ -541,7 +541,7 @@ def _rolled(
     if len(room) >= surge or let.queued is None or let.queued.unknown:
         return let
     strategy = replace(let.after.strategy, max_surge=len(room))
-    note = f"ClusterQueue {mine[0].queue} has quota for {len(room)} of {surge} pods beside the old ones, and is played with that maxSurge"
+    note = f"ClusterQueue {mine[0].queue} has quota for {len(room)} of {count(surge, 'pod')} beside the old ones, and is played with that maxSurge"
     return replace(let, after=replace(let.after, strategy=strategy), queued=Queued(said=note))
 
 

@@ -169,9 +169,7 @@ def _stuck(run: Run, revision: Revision, why: Impasse) -> str:
     most, wanted = RoomWhenEmpty.of(run, revision).most(run.simulation.cluster), run.replicas[revision.after.key]
     if not most or most >= wanted:
         return str(why.sentence)
-    return (
-        f"{why.sentence}. With nothing else on them the nodes that match hold at most {most:,} of its {wanted:,} pods"
-    )
+    return f"{why.sentence}. With nothing else on them the nodes that match hold at most {most:,} of its {count(wanted, 'pod')}"
 
 
 def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:

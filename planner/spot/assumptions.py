@@ -11,7 +11,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_of
 from planner.ground.vocabulary import HOURS_PER_MONTH
-from planner.ground.words import duration
+from planner.ground.words import count, duration
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, GPU_NODE_ARRIVAL_SECONDS
 from planner.pricing.history import MONTH_DAYS
 from planner.pricing.sustained_use import billed_hours
@@ -187,7 +187,7 @@ class Assumptions(Record):
         for name in ("base_nodes", "needed_nodes", "committed_nodes"):
             if getattr(self, name) > self.nodes:
                 raise InputError(
-                    f"{getattr(self, name)} of {self.nodes} nodes",
+                    f"{getattr(self, name)} of {count(self.nodes, 'node')}",
                     where=SETTING[name].label,
                     mend=f"Give at most {self.nodes}, or raise the number of nodes",
                 )
@@ -199,7 +199,7 @@ class Assumptions(Record):
             )
         if self.committed_nodes and self.committed_usd_per_hour is None:
             raise InputError(
-                f"{self.committed_nodes} nodes are committed, and nobody says at which price",
+                f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and nobody says at which price",
                 where=SETTING["committed_usd_per_hour"].label,
                 mend="Give their price",
             )

@@ -829,7 +829,7 @@ def _sentence(found: FleetSavings) -> str:
     )
     return (
         f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
-        f"{plural(names, 'moves', 'move')}, {gone} of {found.on_demand_nodes} on-demand nodes go "
+        f"{plural(names, 'moves', 'move')}, {gone} of {count(found.on_demand_nodes, 'on-demand node')} {plural(gone, 'goes', 'go')} "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
         f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it{_moved(found)}"
         f".{bound}{packing}{apart}"

@@ -406,7 +406,7 @@ def _of_nodes(snapshot: Snapshot, workload: Workload, kinds: list[_NodeKind]) ->
     main = max(kinds, key=lambda kind: kind.pods)
     node, per_node = main.template, pods_to_a_node(main.template, workload)
     nodes = sum(kind.nodes for kind in kinds)
-    where = f"{workload.replicas} replicas, {per_node} to a node"
+    where = f"{count(workload.replicas, 'replica')}, {per_node} to a node"
     if len(kinds) > 1:
         where = "; ".join(
             f"{count(kind.pods, 'pod')} on {count(kind.nodes, 'node')} of {node_pool(kind.template) or 'no pool'}"
@@ -425,7 +425,7 @@ def _of_nodes(snapshot: Snapshot, workload: Workload, kinds: list[_NodeKind]) ->
         pods_needed = max(0, workload.replicas - guarded.allowed)
         names = ", ".join(budget.name for budget in guarded.budgets)
         needed = min(nodes, ceil(pods_needed / per_node))
-        by = f"PodDisruptionBudget {names}: {pods_needed} of {workload.replicas} pods"
+        by = f"PodDisruptionBudget {names}: {pods_needed} of {count(workload.replicas, 'pod')}"
     return {
         "nodes": (nodes, where),
         "gpus_per_node": (gpus or 0, f"node {node.name}"),

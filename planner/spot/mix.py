@@ -67,6 +67,6 @@ def _sentence(points: tuple[MixPoint, ...], assumptions: Assumptions) -> str:
         else ""
     )
     return (
-        f"The cheapest mix has {cheapest.spot_nodes} of {assumptions.nodes} nodes on {assumptions.capacity}: "
+        f"The cheapest mix has {cheapest.spot_nodes} of {count(assumptions.nodes, 'node')} on {assumptions.capacity}: "
         f"{usd(cheapest.net_usd.mean)} a month instead of {usd(points[0].net_usd.mean)}{short}."
     )

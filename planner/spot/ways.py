@@ -135,7 +135,7 @@ def _committed(name: str, usd_per_hour: float | None, nodes: float, asks: str = 
 
 def _at_risk(name: str, price: float, found: Savings, asks: str) -> Way:
     often = found.interruptions.mean
-    risk = f"{often:,.0f} interruptions a month; the price moves"
+    risk = f"{count(round(often), 'interruption')} a month; the price moves"
     return way(name, price, risk, asks, found.net_usd.mean - price, interruptions=often)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
-from planner.ground.words import Text, count, duration, usd
+from planner.ground.words import Text, count, duration, plural, usd
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions
@@ -115,8 +115,8 @@ class SavingsDetail(Record):
         if self.assumed.committed_nodes:
             bears += f" With nodes under commitments left where they are it saves {usd(part.expected_usd)} a month in the mean."
         return (
-            f"{bears} As part of the whole plan {part.freed_nodes:g} on-demand nodes go for it ({usd(part.freed_usd)}) and "
-            f"{part.spot_nodes:g} spot nodes come ({usd(part.spot_usd)}), shared ones by what it requests of them."
+            f"{bears} As part of the whole plan {part.freed_nodes:g} on-demand {plural(round(part.freed_nodes, 5), 'node goes', 'nodes go')} for it ({usd(part.freed_usd)}) and "
+            f"{part.spot_nodes:g} spot {plural(round(part.spot_nodes, 5), 'node comes', 'nodes come')} ({usd(part.spot_usd)}), shared ones by what it requests of them."
         )
 
 

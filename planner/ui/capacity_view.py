@@ -180,7 +180,7 @@ def what_fits(answer: CapacityAnswer) -> None:
     ]
     fitting = sum(bool(workload.known_count) for workload in answer.workloads)
     tables.show(
-        rows, alt=f"One more pod fits of {fitting:,} of {len(answer.workloads):,} workloads", empty="No workload.",
+        rows, alt=f"One more pod fits of {fitting:,} of {words.count(len(answer.workloads), 'workload')}", empty="No workload.",
         opens=[opening.rollout(fit.shape) for _, fit in shown], key="what_fits",
     )  # fmt: skip
     st.caption(f"{opening.SELECT} Standard shapes have none.")
@@ -296,8 +296,8 @@ def _drain(drain: DrainResult, place: int) -> None:
         if one.count > one.before
     ]
     for title, key, rows, said in (
-        ("Held back", "held", held, f"{len(drain.held_back)} pods held back by disruption budgets"),
-        ("Find no other node", "unplaced", waiting, f"{len(waiting)} workloads with pods that find no node"),
+        ("Held back", "held", held, f"{words.count(len(drain.held_back), 'pod')} held back by disruption budgets"),
+        ("Find no other node", "unplaced", waiting, f"{words.count(len(waiting), 'workload')} whose pods find no node"),
     ):
         if rows:
             st.caption(title)

@@ -174,7 +174,7 @@ def age(context: str) -> None:
         st.rerun(scope="app")
     seconds = reader.age_seconds(held) if is_behind else condition.age_seconds
     said = "as it is now" if seconds < 1.5 else f"as it was {words.duration(round(seconds))} ago"
-    asked = f"{condition.requests:,} requests to the API server in the last minute, {condition.most_requests:,} at most"
+    asked = f"{words.count(condition.requests, 'request')} to the API server in the last minute, {condition.most_requests:,} at most"
     st.caption(
         f":material/sensors: Live: {said}",
         help=f"{words.count(condition.watched, 'kind')} watched; the newest snapshot is {words.duration(condition.age_seconds)} old; "

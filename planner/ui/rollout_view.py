@@ -204,7 +204,9 @@ def _figures(result: RolloutResult) -> None:
 
 def _basis(rollout: WorkloadRollout) -> str:
     startup = f"Start-up {words.duration(rollout.startup_seconds)} ({rollout.startup_source or 'default'})"
-    return f"{startup}, termination {words.duration(rollout.termination_seconds)}, {rollout.ticks} steps."
+    return (
+        f"{startup}, termination {words.duration(rollout.termination_seconds)}, {words.count(rollout.ticks, 'step')}."
+    )
 
 
 @errors.part

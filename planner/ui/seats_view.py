@@ -111,7 +111,7 @@ def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> Non
         if number
     ]
     tables.show(
-        rows, alt=f"Where the next pod of each of {len(rows):,} workloads fits", empty=filtered.nothing("workload that asks for GPUs", "No workload asks for GPUs."),
+        rows, alt=f"Where the next pod of each of {words.count(len(rows), 'workload')} fits", empty=filtered.nothing("workload that asks for GPUs", "No workload asks for GPUs."),
         opens=[opening.rollout(str(row["workload"])) for row in rows], key="next_pods",
     )  # fmt: skip
     if rows:

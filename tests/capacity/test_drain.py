@@ -161,6 +161,7 @@ def test_pods_without_a_controller_and_with_local_data_are_said() -> None:
     del bare[0]["metadata"]["ownerReferences"]
     found = drained(two_nodes(), bare)
     assert [f.code for f in found.findings] == ["drain-loses-pods", "drain-deletes-local-data"]
+    assert [str(f.what).startswith("1 pod has ") for f in found.findings] == [True, True]
 
 
 def test_daemons_and_static_pods_stay() -> None:

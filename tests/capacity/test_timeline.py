@@ -560,7 +560,7 @@ def test_a_job_has_to_end_before_its_room_is_taken_by_another() -> None:
         ("2m:drain:z", "there is no node z"),
         ("2m:evict:ml/none", "there is no pod none on a node"),
         ("2m:upgrade:web", "there is no pool web"),
-        ("2m:upgrade:gpu=quota:0", "pool gpu can't be upgraded: it needs 1 more nodes and the quota lets in 0"),
+        ("2m:upgrade:gpu=quota:0", "pool gpu can't be upgraded: it needs 1 more node and the quota lets in 0"),
         ("add:gpu=1", "begins with no time"),
         ("25h:add:gpu=1", "more than a day"),
         ("2m:add:web=1", "there is no pool web"),

@@ -163,7 +163,7 @@ def test_a_surge_upgrade_replaces_every_node_and_keeps_the_pods() -> None:
 
 def test_without_room_for_surge_the_upgrade_cannot_begin() -> None:
     found = made("upgrade:t4=quota:0", pair())
-    assert str(found.steps[0].sentence) == "pool t4 can't be upgraded: it needs 1 more nodes and the quota lets in 0"
+    assert str(found.steps[0].sentence) == "pool t4 can't be upgraded: it needs 1 more node and the quota lets in 0"
     assert not found.steps[0].is_done
 
 

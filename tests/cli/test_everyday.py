@@ -62,6 +62,24 @@ def test_every_command_may_be_quiet(name: str) -> None:
     assert flags
 
 
+def test_no_help_names_an_option_that_its_command_lacks() -> None:
+    flags: dict[str, set[str]] = {}
+    named: dict[str, set[str]] = {}
+    for name in COMMANDS:
+        command = headroom.get_command(None, name)  # type: ignore[arg-type]
+        assert command is not None
+        for word, one in getattr(command, "commands", {"": command}).items():
+            key = f"{name} {word}"
+            flags[key] = {flag for option in one.params for flag in option.opts + option.secondary_opts}
+            helps = [getattr(option, "help", None) or "" for option in one.params]
+            named[key] = {flag for said in helps for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+(?![\w-]*=)", said)}
+            wrong = [said for said in helps if re.search("Else from (assumed|nobody|follows)", said)]
+            assert not wrong, (key, wrong)
+    ours = set().union(*flags.values())
+    assert {key: sorted(found) for key in flags if (found := (named[key] & ours) - flags[key])} == {}
+    assert sum(map(len, named.values())) > 20
+
+
 def on_a_terminal(*arguments: str) -> str:
     """What a command writes where standard error is a terminal."""
     ours, theirs = pty.openpty()

@@ -144,7 +144,7 @@ def test_quota_of_a_group_is_not_its_place() -> None:
 @pytest.mark.parametrize(
     ("pods", "more", "said"),
     [
-        ([grouped("one", 1, 2)], [], "1 pods of group g come with this change"),
+        ([grouped("one", 1, 2)], [], "1 pod of group g comes with this change"),
         ([grouped("one", 1, 2), grouped("two", 1, 3)], [], "says 2 and 3"),
         ([grouped("one", 1, 1)], [workload("a", "x", 1)], "are there already"),
         ([grouped("one", 1, 1, **{"kueue.x-k8s.io/pod-group-fast-admission": "true"})], [], "fast-admission isn't modelled"),
