@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
@@ -47,7 +46,7 @@ class _Form(Record):
     parts: int | None = None
 
 
-_KINDS: Final = msgspec.json.decode(table_beside(__name__, "changes.json"), type=dict[ChangeKind, _Form])
+_KINDS: Final = typed.decode(table_beside(__name__, "changes.json"), dict[ChangeKind, _Form])
 FORMS: Final = {kind: (one.form, one.what) for kind, one in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
 _MOST_REPLICAS = 100_000

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import Text
@@ -44,7 +45,7 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
         When it is damaged, or of a format that isn't known.
     """
     try:
-        found = msgspec.json.decode(data, type=_STORED, dec_hook=_Reader().read)
+        found = typed.decode(data, _STORED, dec_hook=_Reader().read)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"the snapshot is damaged: {error}", where=where, mend="Take another snapshot") from None
     if found.format != FORMAT:
@@ -80,7 +81,7 @@ class _Reader:
         if getattr(wanted, "__origin__", wanted) is FrozenMap:
             inner: Any = wanted.__args__[0] if hasattr(wanted, "__args__") else Any
             kind: Any = dict.__class_getitem__((str, inner))
-            made = FrozenMap[Any](msgspec.convert(value, kind, dec_hook=self.read))
+            made = FrozenMap[Any](typed.convert(value, kind, dec_hook=self.read))
             return self._maps.setdefault((inner, made), made) if inner in (str, int) else made  # True equals 1
         if wanted is Text:
             return Text(value)

@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from planner.ground import words
+from planner.ground import typed, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.history import names
@@ -112,7 +112,7 @@ def decode(data: bytes, where: str) -> Entry:
         When it is damaged, of a format that isn't known, or names what isn't a file of its own partition.
     """
     try:
-        entry = msgspec.json.decode(data, type=Entry)
+        entry = typed.decode(data, Entry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         mend = "Delete this file; what it names is then as if it had never been written"
         raise InputError(f"the store's manifest is damaged: {error}", where=where, mend=mend) from None

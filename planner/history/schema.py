@@ -9,8 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 
@@ -54,7 +53,7 @@ class _Schema(Record):
     tables: tuple[Table, ...]
 
 
-_SCHEMA: Final = msgspec.json.decode(table_beside(__name__, "schema.json"), type=_Schema)
+_SCHEMA: Final = typed.decode(table_beside(__name__, "schema.json"), _Schema)
 EVERY: Final = _SCHEMA.every
 PARTITIONED_BY: Final = _SCHEMA.partitioned_by
 TABLES: Final = _SCHEMA.tables

@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-import msgspec
-
-from planner.ground import quantity
+from planner.ground import quantity, typed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
@@ -221,7 +219,7 @@ _SAID: Final = (  # fields of a workload that its document says, beside the temp
 def read_workload_document(kind: str, document: Object, where: str) -> Workload:
     """A workload out of plain values; errors name `where`."""
     try:
-        decoded = msgspec.convert(document, wire.Workload)
+        decoded = typed.convert(document, wire.Workload)
         spec = document.get("spec") or {}
         template = spec if "leaderWorkerTemplate" in spec else spec.get("template") or {}
         _check_template(decoded, template, kind, where)

@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Final, TypeVar
 
-import msgspec
-
-from planner.ground import words
+from planner.ground import typed, words
 from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HUGE_PAGES, PODS, is_extended_resource
@@ -60,9 +58,7 @@ def check_age(snapshot: Snapshot, now: float) -> tuple[Finding, ...]:
 
 
 # ── what the input lacks ─────────────────────────────────────────────────────────────────────────────────────────────
-_NEEDED: Final = msgspec.json.decode(
-    table_beside(__name__, "checks.json"), type=dict[str, dict[str, tuple[Severity, str]]]
-)
+_NEEDED: Final = typed.decode(table_beside(__name__, "checks.json"), dict[str, dict[str, tuple[Severity, str]]])
 """In which clusters → the kinds that answers need there → how much, and what they lack without."""
 
 

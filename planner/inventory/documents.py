@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import plural
@@ -285,7 +286,7 @@ def _json_spans(view: memoryview) -> Iterator[tuple[int, int]]:
 
 def _json_part(view: memoryview, where: str) -> Part:
     check_count(view, where)
-    document = msgspec.json.decode(view, type=wire.List | list[msgspec.Raw])
+    document = typed.decode(view, wire.List | list[msgspec.Raw])
     items = document if isinstance(document, list) else document.items
     if len(items or ()) > MOST_OBJECTS:
         raise too_many(where)
@@ -316,8 +317,8 @@ def _list_part(
 def _page(metadata: Any) -> wire.Page:
     try:
         if isinstance(metadata, msgspec.Raw):
-            return msgspec.json.decode(metadata, type=wire.Page) if metadata else wire.Page()
-        return msgspec.convert(metadata, wire.Page) if metadata is not None else wire.Page()
+            return typed.decode(metadata, wire.Page) if metadata else wire.Page()
+        return typed.convert(metadata, wire.Page) if metadata is not None else wire.Page()
     except (msgspec.MsgspecError, RecursionError, ValueError):  # odd as it is, it tells of no other page
         return wire.Page()
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 
 
@@ -36,8 +35,8 @@ FIELDS: Final[Mapping[str, Mapping[str, Field]]] = {
         for why, names in reasons.items()
         for name in names
     }
-    for type_, standings in msgspec.json.decode(
-        table_beside(__name__, "fields.json"), type=dict[str, dict[Standing, dict[str, list[str]]]]
+    for type_, standings in typed.decode(
+        table_beside(__name__, "fields.json"), dict[str, dict[Standing, dict[str, list[str]]]]
     ).items()
 }
 """Type → field → what becomes of it; in ``fields.json`` by type, standing and reason."""

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.kubernetes.records import Finding, Severity
 
@@ -18,7 +19,7 @@ class _Row(msgspec.Struct):
     mend: str = ""
 
 
-_ROWS: Final = msgspec.json.decode(table_beside(__name__, "findings.json"), type=dict[str, _Row])
+_ROWS: Final = typed.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
 
 
 def finding(row: str, about: str = "", *, severity: Severity | None = None, **given: object) -> Finding:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.inventory.archives import TooLarge
 
 MOST_OBJECTS: Final = (
@@ -39,7 +40,7 @@ class _Listed(msgspec.Struct, gc=False):
 def end_of_value(view: memoryview, start: int) -> int:
     """Where the JSON value that begins at `start` ends. Only the syntax is looked at."""
     try:
-        msgspec.json.decode(view[start:], type=msgspec.Raw)
+        typed.decode(view[start:], msgspec.Raw)
     except msgspec.DecodeError as error:
         trailing = _TRAILING.search(str(error))
         if trailing is None:
@@ -82,12 +83,12 @@ def check_count(text: Any, where: str) -> None:
     is_list = bytes(whole[:1]) == b"["
     if signs("{") * _BYTES_A_BRACE < len(whole):  # were all of them items, they would take less than their text
         with suppress(msgspec.ValidationError):  # some are no objects
-            found: Any = msgspec.json.decode(whole, type=list[_Any] if is_list else _Objects)
+            found: Any = typed.decode(whole, list[_Any] if is_list else _Objects)
             if number := len(found if is_list else found.items):
                 if number > MOST_OBJECTS:
                     raise too_many(where)
                 return
-    items = whole if is_list else memoryview(msgspec.json.decode(whole, type=_Listed).items)
+    items = whole if is_list else memoryview(typed.decode(whole, _Listed).items)
     if bytes(items[:1]) != b"[":
         return
     position, count = next_value(items, 1), 0

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Final
 
-import msgspec
-
-from planner.ground import words
+from planner.ground import typed, words
 from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
@@ -518,7 +516,7 @@ def _placed(
 
 def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
     """The API server takes the object of another project's kind, and none of its pods."""
-    problem = next(amount_problems(msgspec.convert(found.template, wire.PodTemplate)), None)
+    problem = next(amount_problems(typed.convert(found.template, wire.PodTemplate)), None)
     if problem:
         raise ChangeError(problem, where=where, mend="The API server refuses its pods: mend that field")
     for container in (*template.spec.containers, *template.spec.init_containers):
@@ -757,7 +755,7 @@ def _most(more: Untold) -> int:
     return sum(asked.total for asked in more.asked)
 
 
-_WHY: Final = msgspec.json.decode(table_beside(__name__, "manifest.json"), type=dict[str, tuple[str, str]])
+_WHY: Final = typed.decode(table_beside(__name__, "manifest.json"), dict[str, tuple[str, str]])
 
 
 def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:

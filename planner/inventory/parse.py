@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from planner.ground import collector, words
+from planner.ground import collector, typed, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
@@ -252,12 +252,12 @@ def _wire_of(kind: str) -> tuple[type[msgspec.Struct], Callable[[Any], Any]]:
     """What is decoded of a kind's objects, and the decoder."""
     templated = wire.Workload if kind in _TEMPLATED else wire.Pod
     decoded = _KINDS[kind].wire if kind in _KINDS else templated
-    return decoded, msgspec.json.Decoder(decoded).decode
+    return decoded, typed.decoder(decoded)
 
 
 def _decoded(item: Item, kind: str) -> Any:
     decoded, decode = _wire_of(kind)
-    return msgspec.convert(item, decoded) if isinstance(item, dict) else decode(item)
+    return typed.convert(item, decoded) if isinstance(item, dict) else decode(item)
 
 
 class Reader:
@@ -595,7 +595,7 @@ def _template_in(item: Item, kind: str) -> workloads.Raw:
         return whole if isinstance(whole, dict) else {}
     if isinstance(item, dict):
         return (item.get("spec") or {}).get("template") or {}
-    spec = msgspec.json.decode(item, type=wire.Templated).spec
+    spec = typed.decode(item, wire.Templated).spec
     text = bytes(spec.template) if spec is not None else b""
     return text if text[:1] == b"{" else {}
 
@@ -620,7 +620,7 @@ def kind_of(item: object, part: Part) -> tuple[str, str]:
         if told is not None:
             return told
         try:
-            decoded = msgspec.json.decode(item, type=wire.Head)
+            decoded = typed.decode(item, wire.Head)
         except msgspec.ValidationError:
             raise NotAnObject("it isn't an object") from None
         kind, api_version = decoded.kind, decoded.api_version
@@ -683,7 +683,7 @@ def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     else:
         check_count(item, part.where)
         try:
-            fields = msgspec.json.decode(item, type=wire.List)
+            fields = typed.decode(item, wire.List)
         except msgspec.MsgspecError:
             return None
         items, version = fields.items, fields.api_version or ""

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from planner.ground import collector
+from planner.ground import collector, typed
 from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
@@ -167,7 +167,7 @@ class Picture:
 def _key_of(kind: str, item: Item) -> str:
     """``namespace/name`` of an object of which nothing else may be readable."""
     try:
-        loose = msgspec.convert(item, _Object) if isinstance(item, dict) else msgspec.json.decode(item, type=_Object)
+        loose = typed.convert(item, _Object) if isinstance(item, dict) else typed.decode(item, _Object)
     except DAMAGE:
         return ""
     named = loose.metadata or _Named()

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.kubernetes import queues
@@ -106,4 +107,4 @@ def _has(one: Fields, place: str) -> bool:
     return last in one and _SORTS[sort](one[last])
 
 
-_SHAPES: Final = msgspec.json.decode(table_beside(__name__, "shapes.json"), type=tuple[_Shape, ...])
+_SHAPES: Final = typed.decode(table_beside(__name__, "shapes.json"), tuple[_Shape, ...])

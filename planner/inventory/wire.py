@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import field
 
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.vocabulary import KEPT_ANNOTATIONS, LAST_APPLIED
 from planner.kubernetes import queues
@@ -1064,7 +1065,7 @@ def _readable(rows: Iterable[_Row]) -> dict[str, Readable]:
 DEVICES = "resource.k8s.io"
 METRICS = "metrics.k8s.io"
 SPARE = "autoscaling.x-k8s.io"
-_ROWS = msgspec.json.decode(table_beside(__name__, "wire.json"), type=dict[str, list[_Row]])
+_ROWS = typed.decode(table_beside(__name__, "wire.json"), dict[str, list[_Row]])
 READ: dict[str, Readable] = {
     NODE.name: Readable("nodes", NODE.group, NODE.resource, is_namespaced=False),
     "Namespace": Readable("namespaces", "", "namespaces", is_namespaced=False),
@@ -1124,7 +1125,7 @@ class Page(msgspec.Struct, gc=False, rename="camel"):
 
 
 encode = msgspec.json.Encoder(order="deterministic").encode  # equal maps in another order are equal content
-decode_pod_spec = msgspec.json.Decoder(PodSpec).decode
+decode_pod_spec = typed.decoder(PodSpec)
 
 
 def digest(content: bytes) -> bytes:

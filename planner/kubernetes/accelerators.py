@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
@@ -236,7 +237,7 @@ def extended(values: Any, where: str, given: Tables | None = None) -> Tables:
         For a field or a unit that isn't known, and for a resource without a domain.
     """
     try:
-        own = msgspec.convert(values, _Own)
+        own = typed.convert(values, _Own)
     except msgspec.ValidationError as error:
         units = ", ".join(Unit)
         mend = f"Give resources (resource, vendor, unit: {units}, noun) and labels (pool, zone, machine_type, model, …)"

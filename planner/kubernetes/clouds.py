@@ -16,8 +16,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Final, cast
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.kubernetes.records import Node
@@ -103,7 +102,7 @@ class Cloud(Record):
         return next((label for label, values in self.bought.items() if values.get(value) == how), "")
 
 
-CLOUDS: Final = msgspec.json.decode(table_beside(__name__, "clouds.json"), type=tuple[Cloud, ...])
+CLOUDS: Final = typed.decode(table_beside(__name__, "clouds.json"), tuple[Cloud, ...])
 _BY_NAME: Final = {cloud.name: cloud for cloud in CLOUDS}
 KUBERNETES, GKE, KARPENTER = (_BY_NAME[name] for name in ("Kubernetes", "GKE", "Karpenter"))
 AUTOPILOT_PREFIX: Final = "gk3-"  # what GKE Autopilot names its nodes; nodes of Standard clusters begin with gke-

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 
@@ -143,9 +142,7 @@ class Kind(Record):
         return f"{self.name}/{namespace}/{name}" if namespace else f"{self.name}/{name}"
 
 
-_ROWS: Final = {
-    one.name: one for one in msgspec.json.decode(table_beside(__name__, "kinds.json"), type=tuple[Kind, ...])
-}
+_ROWS: Final = {one.name: one for one in typed.decode(table_beside(__name__, "kinds.json"), tuple[Kind, ...])}
 POD: Final = _ROWS["Pod"]
 NODE: Final = _ROWS["Node"]
 REPLICA_SET: Final = _ROWS["ReplicaSet"]

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from planner.ground import words
+from planner.ground import typed, words
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
@@ -212,7 +212,7 @@ def _row(row: Document) -> Templated:
         "notes": _spelled(row.get("notes", "")),
         "updates": RULES[row["updates"]] if "updates" in row else None,
     }
-    return msgspec.convert({**row, **told}, Templated, dec_hook=lambda _, name: getattr(composed, name))
+    return typed.convert({**row, **told}, Templated, dec_hook=lambda _, name: getattr(composed, name))
 
 
 TEMPLATED: Final = tuple(map(_row, _TABLE["rows"]))

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 
@@ -86,7 +87,7 @@ NOT_MODELLED: Final = Updates(way=Way.UNKNOWN, project="", source="", pods_at=()
 
 def _rule(row: Mapping[str, Any]) -> Updates:
     ways = [(value, Way[way]) for value, way in row.get("ways", ())]
-    return msgspec.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
+    return typed.convert({**row, "way": Way[row["way"]], "ways": ways}, Updates)
 
 
 RULES: Final = {name: _rule(row) for name, row in msgspec.json.decode(table_beside(__name__, "updates.json")).items()}

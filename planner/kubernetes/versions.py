@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
@@ -72,7 +71,7 @@ _ASKS: Final[Mapping[str, Callable[[PodSpec], bool]]] = {
 """Whether a pod asks for what a gate guards; of the others a pod's spec doesn't tell. A group's is left out: its rules aren't
 modelled, on or off."""
 
-GATES: Final = msgspec.json.decode(table_beside(__name__, "versions.json"), type=tuple[Gate, ...])
+GATES: Final = typed.decode(table_beside(__name__, "versions.json"), tuple[Gate, ...])
 """Every gate that a rule hangs on."""
 MAX_UNAVAILABLE: Final = next(one for one in GATES if one.name == "MaxUnavailableStatefulSet")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 from planner.ground.words import count
@@ -31,7 +30,7 @@ class _Outcome(Record):
 
 
 _TABLE: Final = table_beside(__name__, "causes.json")
-OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
+OUTCOMES: Final = typed.decode(_TABLE, dict[str, _Outcome])
 
 
 def diagnosis(

@@ -17,6 +17,7 @@ import msgspec
 from planner.capacity.glanced import glanced
 from planner.capacity.node_pools import NodePool
 from planner.capacity.scale_ups import failed_scale_ups
+from planner.ground import typed
 from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, dataclass, replace
@@ -113,7 +114,7 @@ def read_uid(body: bytes) -> str:
 def _read(body: bytes, kind: type[_AdmissionReview[_Asked]]) -> _Asked:
     mend = "Send what an API server sends a validating webhook: AdmissionReview, " + API_VERSION
     try:
-        found = msgspec.json.decode(body, type=kind)
+        found = typed.decode(body, kind)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InputError(f"isn't an AdmissionReview: {error}", where="the request's body", mend=mend) from None
     if (found.kind, found.api_version) != ("AdmissionReview", API_VERSION):

@@ -17,6 +17,7 @@ import msgspec
 import urllib3
 from kubernetes import client
 
+from planner.ground import typed
 from planner.ground.errors import SourceError
 from planner.ground.records import Record, replace
 from planner.ground.words import duration
@@ -99,7 +100,7 @@ class _Answer(Record):
     def page(self) -> _Page | None:
         """A List, or a Status in the place of one; None for anything else."""
         try:
-            return msgspec.json.decode(self.body, type=_Page)
+            return typed.decode(self.body, _Page)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
 
@@ -239,7 +240,7 @@ class Api:
         """The API groups that the server has; None where it doesn't tell them, and each list has to be tried."""
         answer = self._get(_GROUPS, [])
         try:
-            found = msgspec.json.decode(answer.body, type=_Groups) if answer.status == 200 else None
+            found = typed.decode(answer.body, _Groups) if answer.status == 200 else None
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return None
         return frozenset(group.name for group in found.groups) if found is not None and found.groups else None

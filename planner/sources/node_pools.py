@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.ground.quantity import parse
 from planner.ground.records import replace
@@ -126,7 +127,7 @@ def _sequence(value: Any) -> Sequence[Any]:
 def _karpenter(one: Mapping[str, Any]) -> PoolLimits:
     """As one of a snapshot."""
     try:
-        return limits_of(NODE_POOL.read(Shared(), msgspec.convert(one, NODE_POOL.wire)))
+        return limits_of(NODE_POOL.read(Shared(), typed.convert(one, NODE_POOL.wire)))
     except msgspec.ValidationError as error:
         raise InputError(f"a NodePool isn't as Karpenter writes it: {error}", mend=_MEND) from None
 

@@ -20,6 +20,7 @@ import requests
 import urllib3
 from numpy.typing import NDArray
 
+from planner.ground import typed
 from planner.ground.errors import InputError, SourceError
 from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
@@ -246,7 +247,7 @@ class Prometheus:
                 "answered with a web page, not with data", "Use the address behind the login page, with a token"
             )
         try:
-            return msgspec.json.decode(body, type=_Answer)
+            return typed.decode(body, _Answer)
         except msgspec.ValidationError as error:
             raise self._error(
                 f"answered with something that isn't Prometheus' format: {_short(str(error))}", "Check the address"
@@ -390,7 +391,7 @@ def _number(text: str) -> float:
 
 def _error_text(body: bytes) -> str:
     try:
-        answer = msgspec.json.decode(body, type=_Answer)
+        answer = typed.decode(body, _Answer)
     except msgspec.DecodeError:
         return "no reason given"
     return _short(answer.error) or "no reason given"

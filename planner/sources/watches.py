@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 import urllib3
 
+from planner.ground import typed
 from planner.ground.errors import SourceError
 from planner.inventory.archives import in_units
 from planner.sources import bounded
@@ -59,14 +60,14 @@ class _Told(msgspec.Struct):
     message: str | None = None
 
 
-_lines: Final = msgspec.json.Decoder(WatchEvent)
-_told: Final = msgspec.json.Decoder(_Told)
+_lines: Final = typed.decoder(WatchEvent)
+_told: Final = typed.decoder(_Told)
 
 
 def version_in(body: bytes | msgspec.Raw) -> str:
     """The resourceVersion of an object or a list; "" where it doesn't say."""
     try:
-        metadata = _told.decode(body).metadata
+        metadata = _told(body).metadata
     except msgspec.MsgspecError:
         return ""
     return metadata.resource_version if metadata else ""
@@ -120,7 +121,7 @@ def _events(connection: Connection, path: str, response: urllib3.BaseHTTPRespons
 
 def _event(connection: Connection, path: str, line: bytes) -> WatchEvent:
     try:
-        event = _lines.decode(line)
+        event = _lines(line)
     except (msgspec.MsgspecError, RecursionError, ValueError):
         what = "the watch sends what isn't an event in JSON"
         mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
@@ -132,7 +133,7 @@ def _event(connection: Connection, path: str, line: bytes) -> WatchEvent:
 
 def _refusal(connection: Connection, path: str, status: int, body: bytes) -> Exception:
     try:
-        told = _told.decode(body)
+        told = _told(body)
     except msgspec.MsgspecError:
         told = _Told()
     status = told.code or status

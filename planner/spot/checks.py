@@ -8,9 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
-import msgspec
-
-from planner.ground import vocabulary
+from planner.ground import typed, vocabulary
 from planner.ground.beside import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CACHES, DATA_STORES
@@ -94,7 +92,7 @@ class _Outcome(Record):
 
 
 _TABLE: Final = table_beside(__name__, "checklist.json")
-OUTCOMES: Final = msgspec.json.decode(_TABLE, type=dict[str, _Outcome])
+OUTCOMES: Final = typed.decode(_TABLE, dict[str, _Outcome])
 """``controller.per_node`` → what the check of the controller says of a pod on every node."""
 
 

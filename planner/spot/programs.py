@@ -9,8 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.records import Record
 
@@ -36,7 +35,7 @@ class Program(Record):
 
 
 _TABLE: Final = table_beside(__name__, "programs.json")
-PROGRAMS: Final = {name: one for one in msgspec.json.decode(_TABLE, type=tuple[Program, ...]) for name in one.names}
+PROGRAMS: Final = {name: one for one in typed.decode(_TABLE, tuple[Program, ...]) for name in one.names}
 
 
 def known(program: str) -> Program | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME
 from planner.inventory import wire
 from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, UID, Kept, at, of
@@ -30,7 +31,7 @@ def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
         return given
     try:
         if text.lstrip().startswith("["):
-            counts = [one.count for one in msgspec.json.decode(text, type=list[_Card])]
+            counts = [one.count for one in typed.decode(text, list[_Card])]
         else:
             counts = [int(card.split(",")[1]) for card in text.split(":") if card.count(",") > 1]
     except (msgspec.MsgspecError, ValueError):

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.inventory import wire
 from planner.inventory.records.pods import (
@@ -123,7 +124,7 @@ def _decoder() -> Callable[[Any], Any]:
     metadata = _as_written(
         wire.Metadata, labels=msgspec.Raw, owner_references=msgspec.Raw, deletion_timestamp=datetime | None
     )
-    return msgspec.json.Decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw)).decode
+    return typed.decoder(_as_written(wire.Pod, metadata=metadata | None, spec=msgspec.Raw))
 
 
 _NO_STATUS = wire.PodStatus()

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from planner.ground import quantity
+from planner.ground import quantity, typed
 from planner.ground.errors import QuantityError
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, DEFAULT_NAMESPACE, DEFAULT_SCHEDULER, HUGE_PAGES, MEMORY
@@ -134,7 +134,7 @@ def finished(
 def _elsewhere(shared: Shared, spec: model.PodSpec, nodes: bytes) -> model.PodSpec:
     where = shared.node_affinities.get(nodes)
     if where is None:
-        where = _node_affinity(msgspec.json.decode(nodes, type=wire.NodeAffinity))
+        where = _node_affinity(typed.decode(nodes, wire.NodeAffinity))
         shared.node_affinities[nodes] = where
     made = shared.pod_specs[id(spec), nodes] = replace(spec, node_affinity=where)
     return made

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from planner.ground import quantity
+from planner.ground import quantity, typed
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.records import Record
 from planner.inventory import wire
@@ -100,7 +100,7 @@ class Shared:
         key = read, wire.digest(told)  # the same text may be another field's, and wrong there
         known = self._written.get(key)
         if known is None:
-            decoded = msgspec.json.decode(told, type=type_ | None) if told else None
+            decoded = typed.decode(told, type_ | None) if told else None
             known = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
             if decoded and len(self._written) < _MOST_TEXTS:
                 self._written[key] = known
@@ -125,7 +125,7 @@ class Times(dict[str | None, float | None]):
     def __missing__(self, text: Any) -> float | None:
         if text is None or isinstance(text, datetime):
             return self.seconds(text)
-        moment = msgspec.convert(text, datetime)
+        moment = typed.convert(text, datetime)
         if wire.encode(moment) != b'"%b"' % text.encode():
             raise msgspec.ValidationError("it is written in another way")
         if len(self) > _MOST_TEXTS:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
@@ -94,7 +93,7 @@ def read_set(shared: Shared, found: FoundSet) -> model.Template:
     if found.sidecar is not None:
         spec = whole["spec"]
         whole["spec"] = {**spec, "containers": [*spec["containers"], found.sidecar]}
-    return read_template(shared, msgspec.convert(whole, wire.PodTemplate), whole, has_manifest=False)
+    return read_template(shared, typed.convert(whole, wire.PodTemplate), whole, has_manifest=False)
 
 
 def _pods(shared: Shared, row: Templated, document: Mapping[str, Any]) -> tuple[model.PodsAlike, ...]:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from planner.ground import typed
 from planner.ground.errors import InputError
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
 from planner.inventory import wire
@@ -51,7 +52,7 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
 
     def read(text: bytes) -> model.Template:
         labels = shared.labels(metadata.labels)
-        told = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        told = typed.decode(text, dict[str, msgspec.Raw])
         whole = bytes(told.pop("spec", b"null"))
         of_spec = shared.once_written("spec of a template", whole, lambda _: _ReadSpec.of(shared, whole, spec))
         rest = seal_but_spec({key: msgspec.json.decode(one) for key, one in told.items()})
@@ -240,7 +241,7 @@ def read_controller_revision(shared: Shared, revision: wire.ControllerRevision) 
     owner, template = read_owner(shared, metadata.owner_references), None
     told, revision.data = revision.data, None
     if owner is not None and owner.kind in _KEEPS_REVISIONS:
-        data = msgspec.convert(told, wire.RevisionData)
+        data = typed.convert(told, wire.RevisionData)
         if data.spec is not None and data.spec.template is not None:
             template = read_template(shared, data.spec.template, told["spec"]["template"], has_manifest=False)
             revision.data = data
