@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_SCHEDULER
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME
 from planner.ground.words import listing
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
 from planner.kubernetes.commands import command
-from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, several
+from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
 from planner.kubernetes.nodes import is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
@@ -122,10 +122,17 @@ def _on_silent(cluster: Cluster) -> Mapping[str, str]:
 
 def _kept(cluster: Cluster, revision: Revision) -> Iterator[Unknown]:
     """Pods whose end the rollout waits for, and that nobody ends: only a kubelet lets a deleted pod go. Sources: `oldPodsRunning` in
-    pkg/controller/deployment/recreate.go, stateful_set_control.go, `rollingUpdate` in pkg/controller/daemon/update.go."""
-    traits, node = revision.after.traits, _on_silent(cluster).get(revision.after.key)
-    kind, is_in_turn = revision.after.strategy.kind, traits.has_ordinals or traits.is_per_node
-    if node and revision.has_new_template and (kind == RECREATE or (is_in_turn and kind == ROLLING_UPDATE)):
+    pkg/controller/deployment/recreate.go, stateful_set_control.go (also of a LeaderWorkerSet's leaders and workers, whose successors
+    have their names), `rollingUpdate` in pkg/controller/daemon/update.go; until it has ended a pod keeps those away that its anti-affinity
+    or theirs speaks of (plugins/interpodaffinity). An Argo Rollout counts Ready pods alone (argo-rollouts rollout/{canary,bluegreen}.go)."""
+    after, node = revision.after, _on_silent(cluster).get(revision.after.key)
+    is_in_turn = after.traits.is_per_node or any(
+        one.has_ordinals for one in (after.traits, kind_called(after.traits.part))
+    )
+    waits = after.strategy.kind == RECREATE or (is_in_turn and after.strategy.kind == ROLLING_UPDATE)
+    apart = [term for template, _ in after.templates for term in template.spec.pod_anti_affinity if not term.weight]
+    keeps_away = any(term.topology_key != HOSTNAME for term in apart)
+    if node and revision.has_new_template and (waits or keeps_away):
         what = (
             f"node {node} doesn't answer: its pod there, for whose end it waits, ends once the node is back or deleted"
         )

@@ -353,6 +353,21 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     assert is_said is (verdict is Verdict.UNKNOWN)
 
 
+@pytest.mark.parametrize(
+    ("topology", "verdict"), [("zone", Verdict.UNKNOWN), ("kubernetes.io/hostname", Verdict.COMPLETES)]
+)
+def test_a_pod_on_a_silent_node_keeps_others_away(topology: str, verdict: Verdict) -> None:
+    """Until it has ended (plugins/interpodaffinity asks no pod whether it is being deleted); on its own node nobody comes anyway."""
+    apart = {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": topology}
+    spec = pod_spec(gpus=1, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}})
+    nodes = [node("g0", gpus=1), silent("g1"), node("g2", gpus=1)]
+    for one, zone in zip(nodes, "abb", strict=True):
+        one["metadata"]["labels"] |= {"zone": zone, "kubernetes.io/hostname": one["metadata"]["name"]}
+    found = asked(read(nodes, deployment("worker", ["g0", "g1"], spec, strategy=rolling(0, 1))))
+    assert found.verdict is verdict
+    assert any("g1 doesn't answer" in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
+
+
 @pytest.mark.parametrize("mark", GOING)
 def test_a_node_that_somebody_marked_may_go(mark: str) -> None:
     everywhere = {"tolerations": [{"operator": "Exists"}]}

@@ -3,6 +3,7 @@ where its controller is seen."""
 
 from __future__ import annotations
 
+import copy
 import json
 import shlex
 from pathlib import Path
@@ -128,6 +129,30 @@ def test_claims_of_groups_are_not_known() -> None:
     found = asked(case)
     assert found.verdict is Verdict.UNKNOWN
     assert "volumeClaimTemplates" in str(found.sentence)
+
+
+@pytest.mark.parametrize(
+    ("project", "name", "on", "is_waited_for"),
+    [
+        ("leaderworkerset", "lws-000", "serve-0", True),
+        ("leaderworkerset", "lws-000", "serve-0-2", True),
+        ("argo-rollouts", "bluegreen-012", "serve-", False),
+    ],
+)
+def test_whose_end_is_waited_for_on_a_silent_node(project: str, name: str, on: str, is_waited_for: bool) -> None:
+    """Of groups a leader's and a worker's: their successors have their names. An Argo Rollout counts Ready pods alone."""
+    case = recorded(project, name)
+    assert asked(case).verdict is Verdict.COMPLETES
+    items = copy.deepcopy(case["cluster"]["items"])
+    place = next(
+        one["spec"]["nodeName"] for one in items if one["kind"] == "Pod" and one["metadata"]["name"].startswith(on)
+    )
+    lost = next(one for one in items if one["kind"] == "Node" and one["metadata"]["name"] == place)
+    lost["spec"]["taints"] = [{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]
+    lost["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    found = asked(case, items)
+    assert any("doesn't answer" in str(one.what) for one in found.findings) is is_waited_for
+    assert (found.verdict is Verdict.UNKNOWN) is is_waited_for
 
 
 @pytest.mark.parametrize("project", ["argo-rollouts", "leaderworkerset"])
