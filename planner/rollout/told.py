@@ -26,7 +26,7 @@ from planner.rollout.pod_counts import Moment
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.unknowns import Unknown, admission_hooks
+from planner.rollout.unknowns import Unknown, admission_hooks, of_its_node
 from planner.rollout.verdict import Impasse, explain, pending_pods, placed_words
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
@@ -92,6 +92,23 @@ def tried_again(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
             f"{duration(LONGEST_RETRY_MS / 1_000)} more than is said",
             mend="Raise the quota by what the surge asks for, or set maxSurge to 0",
         )  # fmt: skip
+
+
+def turned_away(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
+    """Pods that name a node without room for them: they don't wait, as they are played, but fail, and others are made at once.
+
+    Source: kubernetes pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/cm/devicemanager; `IsPodActive` in pkg/controller.
+    """
+    for after in (revision.after for revision in revisions):
+        cluster, spec = run.simulation.cluster, after.template.spec
+        waits = spec.node_name in cluster.node_index and any(moment.pending for moment in run.moments[after.key])
+        if waits and not of_its_node(cluster, spec):
+            what = (
+                "its pods name their node (nodeName): while that has no room, its kubelet refuses each one (OutOf…, "
+                "UnexpectedAdmissionError), and the next is made at once, again and again"
+            )
+            mend = "Give a nodeSelector in place of nodeName: such pods wait for room"
+            yield Finding(severity=Severity.WARNING, code="pods-turned-away", object=after.key, what=what, mend=mend)
 
 
 def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, is_extended_resource
 from planner.ground.words import listing
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
@@ -16,6 +16,7 @@ from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_U
 from planner.kubernetes.nodes import is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
 from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     AdmissionHook,
@@ -146,6 +147,9 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
     yield from _unmodelled(cluster, revision, spec)
     if spec.scheduler_name != DEFAULT_SCHEDULER:  # whether it runs, and what it does, isn't in the input
         yield _of_scheduler(spec.scheduler_name)
+    if beyond := of_its_node(cluster, spec):
+        what = f"the pods name their node (nodeName), and what its kubelet makes of {beyond} isn't modelled"
+        yield Unknown(what=what, may_help=True, mend="Ask with a nodeSelector in place of nodeName")
     for one in untold(cluster, revision.after):
         yield Unknown(
             what=f"{one.key} is in flight, and the snapshot doesn't hold ReplicaSets, which say where it is going",
@@ -170,6 +174,25 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
             "a quota counts the ResourceClaims that stand for the pods' extended resources, and the snapshot holds none"
         )
         yield Unknown(what=what, may_help=True)
+
+
+def of_its_node(cluster: Cluster, spec: PodSpec) -> str:
+    """What of pods that name their node kube-scheduler, which isn't asked, would see to, and a kubelet otherwise: it knows resources,
+    node affinity and host ports, passes over resources that the node doesn't list, and evicts for critical pods alone (kubernetes
+    pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/preemption)."""
+    node = cluster.node_index.get(spec.node_name)
+    if node is None:
+        return ""
+    names = [name for name in pod_requests(spec) if is_extended_resource(name)]
+    others = {
+        "pod affinity": any(not term.weight for term in spec.pod_affinity + spec.pod_anti_affinity),
+        "topology spread": any(one.when_unsatisfiable == "DoNotSchedule" for one in spec.topology_spread),
+        "device claims": bool(spec.resource_claims),
+        "volume claims": any(volume.kind in ("persistentVolumeClaim", "ephemeral") for volume in spec.volumes),
+        "a critical priority": cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY,
+        "resources that it doesn't list": any(name not in cluster.nodes[node].allocatable for name in names),
+    }
+    return next((what for what, is_there in others.items() if is_there), "")
 
 
 def _counts_claims(snapshot: Snapshot, namespace: str, spec: PodSpec, devices: Demand) -> bool:

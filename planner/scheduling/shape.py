@@ -461,7 +461,7 @@ def _compile_unlabelled(cluster: Cluster, namespace: str, of: Same[PodSpec]) -> 
         namespace=namespace,
         spec=spec,
         priority=cluster.priority_of(spec),
-        may_preempt=policy != "Never",
+        may_preempt=policy != "Never" and not spec.node_name,  # kube-scheduler isn't asked for one that names its node
         asks=tuple(known),
         absent=tuple(sorted(name for name in requests if name not in cluster.row and name not in by_devices)),
         candidates=np.flatnonzero(passes),

@@ -368,6 +368,33 @@ def test_a_pod_on_a_silent_node_keeps_others_away(topology: str, verdict: Verdic
     assert any("g1 doesn't answer" in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
 
 
+ONE_A_NODE = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+    {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("gpus", "surge", "more", "verdict", "is_said"),
+    [
+        (1, 1, {}, Verdict.STUCK, True),
+        (1, 0, {}, Verdict.COMPLETES, True),  # while the old pod ends
+        (3, 1, {}, Verdict.COMPLETES, False),
+        (2, 1, {"priority": 1000, "priorityClassName": "high"}, Verdict.STUCK, True),  # a kubelet evicts nobody for it
+        (3, 1, {"priorityClassName": "system-node-critical"}, Verdict.UNKNOWN, False),
+        (3, 1, {"affinity": ONE_A_NODE}, Verdict.UNKNOWN, False),
+        (None, 1, {}, Verdict.UNKNOWN, False),  # a kubelet passes over what its node doesn't list
+    ],
+)
+def test_pods_that_name_their_node_are_refused_and_made_again(
+    gpus: int | None, surge: int, more: Item, verdict: Verdict, is_said: bool
+) -> None:
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    mine = deployment("worker", ["g0"], pod_spec(gpus=1, nodeName="g0", **more), strategy=rolling(surge, 1 - surge))
+    there = node("g0", gpus=gpus, labels={"kubernetes.io/hostname": "g0"}) if gpus else node("g0")
+    found = asked(read(there, high, mine, other("g0") if gpus and gpus > 1 else []))
+    assert found.verdict is verdict
+    assert ("pods-turned-away" in {one.code for one in found.findings}) is is_said
+
+
 @pytest.mark.parametrize("mark", GOING)
 def test_a_node_that_somebody_marked_may_go(mark: str) -> None:
     everywhere = {"tolerations": [{"operator": "Exists"}]}
