@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import BinaryIO
+from collections.abc import Collection, Iterator, Sequence
+from typing import BinaryIO, Final
 
 import click
 
 from planner.cli import waiting
 from planner.cli.output import TOLD
-from planner.ground import collector
-from planner.ground.errors import InputError
+from planner.ground import collector, parts
+from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
 from planner.history import names
 from planner.inventory import account
 from planner.kubernetes.records import Severity, Snapshot
 from planner.sources import bounded
 from planner.sources import cluster as source
+
+_WORTH_BYTES: Final = 2**24  # of all but the largest file: less is read as soon as a process is made
 
 
 def read_cluster(
@@ -29,6 +31,10 @@ def read_cluster(
     """
     waiting.doing(f"reading {spec}")
     snapshot = source.read_cluster(spec, stdin=stdin, limit_bytes=bounded.limit_bytes())
+    return _told(spec, snapshot, is_told=is_told, is_replaced=is_replaced)
+
+
+def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: bool = False) -> Snapshot:
     # later, by another one: it has to be given back, and what was made of it stands in cycles with it
     if not is_replaced:
         collector.put_aside()
@@ -64,11 +70,32 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
     """
     one_reader_of_stdin(*specs)
     found = []
-    for spec in (one for given in specs for one in source.expanded(given)):
-        snapshot = read_cluster(spec)
+    every = [one for given in specs for one in source.expanded(given)]
+    for spec, snapshot in zip(every, read_each(every), strict=True):
         is_named = names.is_place(spec) or spec in source.EMBEDDED or spec.startswith(source.CONTEXT_PREFIX)
         found.append(snapshot if is_named else replace(snapshot, source=spec))
     return found
+
+
+def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
+    """`read_cluster` of one after another; large files are read beside one another."""
+    sizes = [source.bytes_to_read(spec) or 0 for spec in specs] if parts.are_shared() else [0]
+    if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded.limit_bytes():
+        yield from map(read_cluster, specs)
+        return
+    waiting.doing(f"reading {', '.join(specs)}")
+    for spec, read in zip(specs, parts.each(specs, _tried, are_long=True), strict=True):
+        if isinstance(read, HeadroomError):
+            raise read
+        yield _told(spec, read)
+
+
+def _tried(spec: str) -> Snapshot | HeadroomError:
+    """What is read, or why nothing is: it is said after what is said of those before it."""
+    try:
+        return source.read_cluster(spec, limit_bytes=bounded.limit_bytes())
+    except HeadroomError as error:
+        return error
 
 
 def one_reader_of_stdin(*places: str) -> None:

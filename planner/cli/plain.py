@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from planner.cli import options, output, terminal, waiting
-from planner.cli.cluster import one_reader_of_stdin, read_cluster, read_clusters
+from planner.cli.cluster import one_reader_of_stdin, read_cluster, read_clusters, read_each
 from planner.cli.given import (
     ask_prometheus,
     pool_limits,
@@ -187,7 +187,7 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
         return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):
         one_reader_of_stdin(*specs, other)
-        return Called((*specs, other), [read_cluster(*specs), read_cluster(other)], settings, values)
+        return Called((*specs, other), list(read_each((*specs, other))), settings, values)
     return Called(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
 
 

@@ -11,8 +11,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 S = TypeVar("S")
 
-Way = Callable[[int, Callable[[int], Any]], list[Any]]
-"""Told how many parts there are and what is to be done with a part's number; gives what came of each."""
+Way = Callable[[int, Callable[[int], Any], bool], list[Any]]
+"""Told how many parts there are, what is to be done with a part's number, and whether each takes long; gives what came of each."""
 
 _way: ContextVar[Way | None] = ContextVar("way", default=None)
 
@@ -32,10 +32,10 @@ def are_shared() -> bool:
     return _way.get() is not None
 
 
-def each(items: Sequence[T], do: Callable[[T], R]) -> list[R]:
+def each(items: Sequence[T], do: Callable[[T], R], *, are_long: bool = False) -> list[R]:
     """What `do` says of each, in their order. It says the same whichever were done before, and what it gives can be pickled."""
     way = _way.get()
-    return [do(item) for item in items] if way is None else way(len(items), lambda number: do(items[number]))
+    return [do(item) for item in items] if way is None else way(len(items), lambda number: do(items[number]), are_long)
 
 
 def along(ask: Callable[[], S], items: Sequence[T], do: Callable[[T], R]) -> tuple[S, list[R]]:
@@ -50,12 +50,14 @@ def along(ask: Callable[[], S], items: Sequence[T], do: Callable[[T], R]) -> tup
         with by(None):  # a part has no parts
             return doing(item)
 
-    def together(number: int, part: Callable[[int], Any]) -> list[Any]:
+    def together(number: int, part: Callable[[int], Any], are_long: bool) -> list[Any]:
         if found:
-            return way(number, part)
-        every = way(
-            first + number, lambda n: alone(part, n - first) if n >= first else around.copy().run(alone, do, items[n])
-        )
+            return way(number, part, are_long)
+
+        def one(place: int) -> Any:
+            return alone(part, place - first) if place >= first else around.copy().run(alone, do, items[place])
+
+        every = way(first + number, one, are_long)
         found.extend(every[:first])
         return every[first:]
 

@@ -30,16 +30,16 @@ _Found = dict[int, tuple[bool, Any]]  # number → whether it ended, and with wh
 def way() -> parts.Way | None:
     """Over as many processes as work; None where it can't be more than this one."""
     count = workers() if sys.platform == "linux" else 1
-    return (lambda number, do: _over(number, do, count)) if count > 1 else None
+    return (lambda number, do, are_long: _over(number, do, count, are_long)) if count > 1 else None
 
 
-def _over(number: int, do: Callable[[int], Any], count: int) -> list[Any]:
+def _over(number: int, do: Callable[[int], Any], count: int, are_long: bool) -> list[Any]:
     """What came of every part. The first error, by number, is raised, as one after another would have raised it."""
     if threading.current_thread() is not threading.main_thread():  # another thread may hold what a copy would wait for
         return [do(part) for part in range(number)]
     found: list[Any] = []
     with parts.by(None):  # a part has no parts
-        while len(found) < number and time.process_time() < _ALONE_SECONDS:
+        while len(found) < number and not are_long and time.process_time() < _ALONE_SECONDS:
             found.append(do(len(found)))
         left = range(len(found), number)
         budget = current()
@@ -74,7 +74,8 @@ def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudge
             with os.fdopen(pipe, "rb", closefd=False) as told:
                 data = told.read()
             if data:
-                theirs, cost = pickle.loads(data)  # noqa: S301 - of our own copy
+                with collector.resting(keeps=True):
+                    theirs, cost = pickle.loads(data)  # noqa: S301 - of our own copy
                 ended |= theirs
                 spent += cost
     finally:
@@ -120,7 +121,7 @@ def _tell(told: int, work: Callable[[], _Found], budget: WorkBudget) -> NoReturn
     try:
         before = budget.left
         found = work()
-        with os.fdopen(told, "wb") as pipe:
+        with os.fdopen(told, "wb") as pipe, collector.resting():
             pipe.write(pickle.dumps((found, before - budget.left), pickle.HIGHEST_PROTOCOL))
     finally:
         os._exit(0)

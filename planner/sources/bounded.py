@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from planner.ground import quantity, vocabulary
 from planner.ground.errors import InputError
-from planner.inventory.archives import LARGEST_UNPACKED_BYTES, in_units
+from planner.inventory.archives import LARGEST_UNPACKED_BYTES, in_units, is_packed
 
 T = TypeVar("T")
 
@@ -127,6 +127,17 @@ def exists(path: str | Path) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):
         return False
+
+
+def plain_bytes(path: str | Path) -> int | None:
+    """How long a file is that is as it is read: None of a folder, a pipe, what is packed, and what can't be read."""
+    try:
+        if not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            return None if is_packed(file.read(512)) else os.fstat(file.fileno()).st_size
+    except (OSError, ValueError):
+        return None
 
 
 def opened(path: str | Path) -> BinaryIO:

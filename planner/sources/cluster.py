@@ -44,12 +44,22 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
         return kubernetes_api.read(spec.removeprefix(CONTEXT_PREFIX))
     if names.is_place(spec):
         return _stored(spec, limit_bytes)
-    places = [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
+    places = _places(spec)
     if len(places) == 1 and _is_kept(spec):
         from planner.history import kept
 
         return replace(kept.decode(_unpacked(spec, limit_bytes), spec), source=PurePath(spec).name)
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
+
+
+def bytes_to_read(spec: str) -> int | None:
+    """How many bytes of plain files `spec` names; None where it isn't told before it is read, or can be read once only."""
+    sizes = [None if place in (bounded.STDIN, *EMBEDDED) else bounded.plain_bytes(place) for place in _places(spec)]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _places(spec: str) -> list[str]:
+    return [spec] if "," not in spec or bounded.exists(spec) else spec.split(",")
 
 
 def context_of(spec: str, snapshot: Snapshot) -> str:
