@@ -42,7 +42,7 @@ from planner.rollout.meanwhile import (
     moved,
     on_other_clocks,
     scaled_at_once,
-    unread_autoscalers,
+    unread,
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
@@ -116,8 +116,8 @@ def rollout(
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
-        unread = unread_autoscalers(prepared.snapshot, prepared.revisions)
-        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=unread)
+        lacking = unread(prepared.snapshot, prepared.revisions, completes=run.completed)
+        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=lacking)
     keys = workload_keys_by_owner(run)
     parts = tuple(
         workload_rollout(run, revision, pod_times, keys)

@@ -9,8 +9,9 @@ from planner.ground.budget import allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
+from planner.kubernetes.kinds import several
 from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Snapshot, Workload
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Presence, Severity, Snapshot, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside, ruled_namespaces
 from planner.rollout.by_themselves import (
@@ -185,7 +186,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
     """Whether something of this may change the verdict, before any of it is played."""
     return (
         run.simulation.queue.is_contested
-        or bool(unread_autoscalers(run.simulation.snapshot, revisions))
+        or bool(unread(run.simulation.snapshot, revisions, completes=run.completed))
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in METRICS)
         or bool(_acts(cluster, revisions, run))
@@ -217,18 +218,27 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
     return OtherClocks(is_proven=proven)
 
 
-def unread_autoscalers(snapshot: Snapshot, revisions: Sequence[Revision]) -> str:
-    """That nobody knows whether an autoscaler moves the replicas of a changed workload; "" where that is known. Where none stand in
-    what was given there may just be none, so that only changed replicas ask about them."""
+def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool) -> str:
+    """Lists that weren't given, whose objects may change the verdict, in words; "" where that is known. Where none stand in what was
+    given there may just be none, and kubectl tells no difference. So autoscalers are asked about by changed replicas alone, and what may
+    refuse pods of a rollout that completes where there are no PriorityClasses either: every cluster has some, so that not all was
+    asked for. Who was refused a list is told of elsewhere (`planner.rollout.unknowns`)."""
     presence = snapshot.presence.get("HorizontalPodAutoscaler")
-    if presence is None or not presence.is_lacking:
-        return ""
     open_to_them = (
         r.after.traits.has_replicas
         and (presence.hides or (r.before is not None and r.before.replicas != r.after.replicas))
         for r in revisions
+        if presence is not None and presence.is_lacking
     )
-    return "whether an autoscaler sets other replicas isn't known: none were read" if any(open_to_them) else ""
+    said = ["whether an autoscaler sets other replicas isn't known: none were read"] if any(open_to_them) else []
+    if completes and snapshot.presence.get("PriorityClass") is Presence.ABSENT:
+        kinds = [kind for kind in ("ResourceQuota", "LimitRange") if snapshot.presence.get(kind) is Presence.ABSENT]
+        said += (
+            [f"whether {listing([several(kind) for kind in kinds])} refuse pods isn't known: none were read"]
+            if kinds
+            else []
+        )
+    return "; ".join(said)
 
 
 def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Acting], unread: str = "") -> Ties:

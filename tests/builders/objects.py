@@ -132,6 +132,10 @@ def budget(name: str, *, namespace: str = "ml", **spec: Any) -> Item:
     }
 
 
+NODE_CRITICAL: Item = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "system-node-critical"}, "value": 2_000_001_000}  # fmt: skip
+"""Which every cluster has: where no PriorityClass stands, not every list was asked for."""
+
+
 def snapshot(*items: Item | list[Item]) -> Snapshot:
     """The objects as they would be read from a file; lists are flattened."""
     flat: list[Item] = []

@@ -20,7 +20,7 @@ from planner.rollout.ties import is_proven
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import NODE_CRITICAL, POOL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
 
 RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))
@@ -89,7 +89,7 @@ def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tupl
 # ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
-    found = snapshot(nodes, worker(2, gpus=1))
+    found = snapshot(NODE_CRITICAL, nodes, worker(2, gpus=1))
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
@@ -101,7 +101,7 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": speaks_of}}}
     loner = pod_spec() | {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    found = snapshot(nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
+    found = snapshot(NODE_CRITICAL, nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
@@ -163,7 +163,9 @@ def test_larger_pods_that_find_room_wherever_they_go_are_proven(nodes: int, othe
         "spec": {"hard": {"pods": "9"}},
     }
     items = [*pool, away, *(one for name in others for one in beside[name])]
-    found = snapshot(items, deployment("worker", ["n-0", "n-0"], pod_spec(cpu="2"), strategy=rolling(1, 1)))
+    found = snapshot(
+        NODE_CRITICAL, items, deployment("worker", ["n-0", "n-0"], pod_spec(cpu="2"), strategy=rolling(1, 1))
+    )
     larger = {
         "spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2500m"}}}]}}}
     }

@@ -15,7 +15,7 @@ from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Prese
 from planner.questions.rollout import RolloutSettings, first_answer
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
-from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
 HPA, KEDA = "HorizontalPodAutoscaler", "ScaledObject"
@@ -42,7 +42,7 @@ def waiting(name: str, **spec: Any) -> Item:
 
 
 def ask(*items: Item | list[Item], **change: Any) -> RolloutResult:
-    found = snapshot(*items)
+    found = snapshot(NODE_CRITICAL, *items)
     asked = WorkloadChange(workload=WORKER, **change)
     return rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
 
@@ -165,7 +165,7 @@ def test_another_that_finds_room_for_all_or_is_elsewhere_leaves_the_proof() -> N
 def test_the_first_answer_proves_nothing_that_the_whole_one_does_not() -> None:
     settings = RolloutSettings(workloads=(WORKER,))
     assert first_answer(snapshot(*others_scaler(1, 3)), settings).ties is None
-    kept = first_answer(snapshot(*others_scaler(1, 1)), settings).ties
+    kept = first_answer(snapshot(NODE_CRITICAL, *others_scaler(1, 1)), settings).ties
     assert kept is not None
     assert kept.proven
 
@@ -209,6 +209,40 @@ def test_the_autoscaler_that_keda_makes_is_kedas() -> None:
     own["metadata"]["name"] = "keda-hpa-worker"
     found = snapshot(own, scaled(4, 6, KEDA))
     assert [one.kind for one in autoscalers_of(found, WORKER)] == [KEDA]
+
+
+def test_where_not_all_was_asked_for_nobody_knows_of_quotas() -> None:
+    """Every cluster has PriorityClasses: where they lack, quotas that don't stand there may be. What is stuck they don't free."""
+    items = [node("gpu-0", gpus=2), *deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))]
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "other"},
+        "spec": {"hard": {"pods": "9"}},
+    }
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "other"},
+        "spec": {"limits": []},
+    }
+    said = "completes in every placement; whether {} refuse pods isn't known: none were read"
+    for more, lacking in (
+        ([], "ResourceQuotas and LimitRanges"),
+        ([quota], "LimitRanges"),
+        ([limits], "ResourceQuotas"),
+    ):
+        scenario = Scenario(changes=(WorkloadChange(workload=WORKER),), with_remedies=False)
+        found = rollouts.rollout(snapshot(*items, more), scenario)
+        assert found.verdict is Verdict.COMPLETES
+        assert found.ties is not None
+        assert str(found.ties.sentence) == said.format(lacking)
+        assert not found.ties.proven
+        whole = ask(*items, more).ties
+        assert whole is not None
+        assert whole.proven
+    full = rollouts.rollout(snapshot(node("gpu-0", gpus=1), *items[1:]), scenario)
+    assert (full.verdict, full.ties and full.ties.proven) == (Verdict.STUCK, True)
 
 
 def test_replicas_are_changed_and_no_autoscalers_were_read() -> None:
@@ -276,8 +310,16 @@ def test_scaling_it_to_another_number_sets_the_annotation_right() -> None:
 # ── the scheduler's clock ────────────────────────────────────────────────────────────────────────────────────────────
 def contested(**spec: Any) -> list[Item]:
     """A rollout without room for a surge, and somebody of lower priority who waits for the same GPU."""
-    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priority=100, **spec), strategy=rolling(0, 1))
-    return [node("gpu-0", gpus=1), *worker, waiting("low", priority=0)]
+    high = {
+        **NODE_CRITICAL,
+        "metadata": {"name": "high"},
+        "value": 100,
+        "preemptionPolicy": "PreemptLowerPriority",
+        **spec,
+    }
+    first = pod_spec(gpus=1, priority=100, priorityClassName="high", **spec)
+    worker = deployment("worker", ["gpu-0"], first, strategy=rolling(0, 1))
+    return [node("gpu-0", gpus=1), high, *worker, waiting("low", priority=0)]
 
 
 def test_who_was_refused_a_step_ago_keeps_its_turn() -> None:

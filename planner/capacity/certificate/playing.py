@@ -27,7 +27,7 @@ from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
-from planner.rollout.meanwhile import moved, on_other_clocks, unread_autoscalers
+from planner.rollout.meanwhile import moved, on_other_clocks, unread
 from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_proven
@@ -203,7 +203,7 @@ class Player:
     ) -> bool:
         """Whether nothing that Headroom knows of could make the run another: ties, others in flight, autoscalers, seconds."""
         snapshot = cluster.snapshot
-        if self._may_be_moved or unread_autoscalers(snapshot, changes) or not is_proven(run, changes):
+        if self._may_be_moved or unread(snapshot, changes, completes=run.completed) or not is_proven(run, changes):
             return False
         for lender, left in lent:
             if moves_between(autoscalers_of(snapshot, lender.workload.key), left) is not None:
