@@ -226,13 +226,13 @@ def test_where_not_all_was_asked_for_nobody_knows_of_quotas() -> None:
         "metadata": {"name": "l", "namespace": "other"},
         "spec": {"limits": []},
     }
+    scenario = Scenario(changes=(WorkloadChange(workload=WORKER),), with_remedies=False)
     said = "completes in every placement; whether {} refuse pods isn't known: none were read"
     for more, lacking in (
         ([], "ResourceQuotas and LimitRanges"),
         ([quota], "LimitRanges"),
         ([limits], "ResourceQuotas"),
     ):
-        scenario = Scenario(changes=(WorkloadChange(workload=WORKER),), with_remedies=False)
         found = rollouts.rollout(snapshot(*items, more), scenario)
         assert found.verdict is Verdict.COMPLETES
         assert found.ties is not None
