@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
+from planner.ground import collector
 from planner.ground.budget import part
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
@@ -45,6 +46,7 @@ class OwnRollouts:
         self._cluster, self._ask = cluster, ask or glance
         self._known: dict[Hashable, OwnRollout] = {}
 
+    @collector.resting()  # until the run is over and what it made in cycles may go
     def of(self, revision: Revision) -> OwnRollout:
         workload, before = revision.after, revision.before
         alike = surroundings(self._cluster, workload)
