@@ -62,7 +62,8 @@ class WorkBudget:
         UnwantedError
             When nobody waits for the answer any more.
         """
-        self.foresee(units)
+        if units > self.left:
+            raise too_large()
         self.left -= units
         self.unseen += units
         if self.is_wanted is not None and self.unseen >= _GLANCE_UNITS:

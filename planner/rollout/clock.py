@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain
-from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -64,11 +63,12 @@ class Clock:
         self.now, self.tick, self.ms = now, -1, 0.0
         self._scales, self._luck, self._is_thorough = scales, luck, is_thorough
         self._grouped: tuple[dict[str, Controller] | None, int] = (None, 0)  # which controllers, and how many of them
-        self._controllers_of: dict[str, list[tuple[int, Controller]]] = {}  # by workload, each with its place
+        self._controllers_of: dict[str, list[Controller]] = {}  # by workload
+        self._places: dict[str, int] = {}  # of controllers, by key
         self._known: set[str] = set()  # controllers that have looked
         self._awake: set[str] = set()  # workloads
         self._due: list[tuple[float, str]] = []  # a heap: when a controller tries again by itself
-        self._retrying: dict[str, Controller] = {}  # those that do
+        self.retrying: dict[str, Controller] = {}  # those that do
 
     def wake(self, owner: str) -> None:
         """Something happened that the controllers of `owner`'s pods hear of: its own and that of the workload above it."""
@@ -80,7 +80,7 @@ class Clock:
         scale = self._scales.get(owner)
         return owner if scale is None else scale[0]
 
-    def awake(self, controllers: dict[str, Controller]) -> list[Controller]:
+    def awake(self, controllers: dict[str, Controller]) -> Sequence[Controller]:
         """Those that may have something to do, in their order: one that had nothing to do has nothing until something
         happens to its pods, or to what it makes them through."""
         if self._grouped[1] != len(controllers) or self._grouped[0] is not controllers:
@@ -90,18 +90,18 @@ class Clock:
         awake, self._awake = self._awake, set()
         if self._is_thorough:
             found = list(controllers.values())
-        elif len(awake) < 2:  # as mostly
-            found = [controller for key in awake for _, controller in self._controllers_of.get(key, ())]
+        elif len(awake) == 1:  # as mostly
+            found = self._controllers_of.get(awake.pop(), [])
         else:
             placed = chain.from_iterable(self._controllers_of.get(key, ()) for key in awake)
-            found = [controller for _, controller in sorted(placed, key=itemgetter(0))]
+            found = sorted(placed, key=lambda controller: self._places[controller.key])
         return self._in_any_order(found) if self._luck is not None and len(found) > 1 else found
 
     def _group(self, controllers: dict[str, Controller]) -> None:
         self._grouped, self._controllers_of = (controllers, len(controllers)), {}
         for place, controller in enumerate(controllers.values()):
-            workload = self.workload_of(controller.key)
-            self._controllers_of.setdefault(workload, []).append((place, controller))
+            workload, self._places[controller.key] = self.workload_of(controller.key), place
+            self._controllers_of.setdefault(workload, []).append(controller)
             if controller.key not in self._known:
                 self._known.add(controller.key)
                 self._awake.add(workload)
@@ -116,9 +116,9 @@ class Clock:
     def looked(self, controller: Controller, *, did_something: bool, is_refused: bool) -> None:
         """A controller had its turn: who did something looks again, who was refused when its delay is over, or at once."""
         if controller.retry_at is not None:
-            self._retrying[controller.key] = controller
-        elif self._retrying:
-            self._retrying.pop(controller.key, None)
+            self.retrying[controller.key] = controller
+        elif self.retrying:
+            self.retrying.pop(controller.key, None)
         if did_something or (controller.retry_at is None and is_refused):
             self.wake(controller.key)
         elif controller.retry_at is not None:
@@ -127,5 +127,7 @@ class Clock:
     @property
     def next_retry(self) -> float | None:
         """When the next delayed retry is due, on the clock of requests, if a controller waits for one."""
-        dues = (controller.retry_at for controller in self._retrying.values())
+        if not self.retrying:  # as mostly
+            return None
+        dues = (controller.retry_at for controller in self.retrying.values())
         return min((due for due in dues if due is not None and due > self.ms), default=None)

@@ -42,7 +42,7 @@ from planner.rollout.ownership import (
     sets_by_owner,
     workloads_by_key,
 )
-from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster
+from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster, once_at_any_size
 from planner.scheduling.shape import Shape, compile_shape
 
 _OVERDUE = "False/ProgressDeadlineExceeded"
@@ -108,7 +108,7 @@ def what_it_does(cluster: Cluster, one: InFlight) -> str:
     return "is rolling out" if one.is_rolling else "has more or fewer pods than it shall have"
 
 
-@once_a_cluster
+@once_at_any_size
 def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     """All that aren't at rest, in the order of the snapshot; made once a cluster."""
     snapshot = cluster.snapshot
@@ -146,7 +146,7 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
     return tuple(one for one in found if one is not None)
 
 
-@once_a_cluster
+@once_at_any_size
 def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
     """The kinds whose controllers are played and that weren't listed, but of which pods are there that are on their way: not Ready,
     terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
@@ -368,7 +368,7 @@ def _first(pods: Iterable[Pod]) -> float | None:
 
 
 # ── what isn't expected to start ─────────────────────────────────────────────────────────────────────────────────────
-@once_a_cluster
+@once_at_any_size
 def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
     found = set[tuple[str, str]]()

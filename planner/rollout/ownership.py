@@ -8,10 +8,10 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFI
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
-from planner.scheduling.cluster import Cluster, once_a_cluster
+from planner.scheduling.cluster import Cluster, once_at_any_size
 
 
-@once_a_cluster
+@once_at_any_size
 def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     """uid of an owner → indices of its pods that aren't Succeeded or Failed; made once a cluster."""
     found: dict[str, list[int]] = {}
@@ -21,7 +21,7 @@ def pods_by_owner(cluster: Cluster) -> dict[str, list[int]]:
     return found
 
 
-@once_a_cluster
+@once_at_any_size
 def pods_by_node(cluster: Cluster, below: int | None) -> dict[int, list[int]]:
     """Node → indices of the pods bound to it that aren't Succeeded or Failed, or of those below a priority; made once a cluster."""
     found: dict[int, list[int]] = {}
@@ -41,26 +41,26 @@ def is_starting(pod: Pod) -> bool:
 
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-@once_a_cluster
+@once_at_any_size
 def workloads_by_owner(cluster: Cluster) -> dict[str, str]:
     """Key of what a workload makes its pods through → that workload's key; made once a cluster."""
     owners = owners_of(cluster.snapshot)
     return {key: above for key in owners if (above := topmost(key, owners)) != key}
 
 
-@once_a_cluster
+@once_at_any_size
 def workloads_by_key(cluster: Cluster) -> dict[str, Workload]:
     """The snapshot's workloads by key; made once a cluster."""
     return {workload.key: workload for workload in cluster.snapshot.every_workload}
 
 
-@once_a_cluster
+@once_at_any_size
 def sets_by_key(cluster: Cluster) -> dict[str, ReplicaSet]:
     """The snapshot's ReplicaSets, and its ReplicationControllers, by key; made once a cluster."""
     return {one.key: one for one in (*cluster.snapshot.replica_sets, *replication_controllers(cluster))}
 
 
-@once_a_cluster
+@once_at_any_size
 def replication_controllers(cluster: Cluster) -> tuple[ReplicaSet, ...]:
     """Those that were read, and those that pods name as their owners, each to have as many pods as there are; made once a cluster.
 
@@ -94,7 +94,7 @@ def _controller(namespace: str, name: str, uid: str, replicas: int, template: Te
     )  # fmt: skip
 
 
-@once_a_cluster
+@once_at_any_size
 def sets_by_owner(cluster: Cluster) -> dict[str, list[ReplicaSet]]:
     """uid of a Deployment → its ReplicaSets; made once a cluster."""
     found: dict[str, list[ReplicaSet]] = {}
@@ -115,7 +115,7 @@ def sets_again(
     return [replica_set for replica_set in known if replica_set.template.makes_the_same_pods(workload.template)]
 
 
-@once_a_cluster
+@once_at_any_size
 def revisions_by_owner(cluster: Cluster) -> dict[str, list[ControllerRevision]]:
     """uid of a StatefulSet or DaemonSet → its ControllerRevisions, the latest first; made once a cluster."""
     found: dict[str, list[ControllerRevision]] = {}

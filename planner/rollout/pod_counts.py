@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
 from planner.kubernetes.accelerators import alike
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
@@ -60,7 +60,7 @@ class PodCounts:
         state, was_bound = self._states.pop(pod.number, ("", False))
         if state:
             self._counts[state] -= 1
-        is_bound = pod.is_bound and not pod.is_gone
+        is_bound = (pod.node != NOWHERE or pod.is_lost) and not pod.is_gone
         if is_bound != was_bound:
             self._hold(pod, 1 if is_bound else -1)
         if pod.is_gone:
@@ -84,7 +84,7 @@ class PodCounts:
         for name, amount in holds[1]:
             self._held[name] += sign * amount
 
-    def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
+    def moment(self, tick: int, held: dict[str, int], maturing: Sequence[LivePod]) -> Moment:
         """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
@@ -98,9 +98,9 @@ class PodCounts:
             old_not_ready=counts["old_waits"],
             new_ready=counts["new_ready"],
             new_starting=counts["new_waits"],
-            maturing=sum(1 for pod in maturing if pod.number in self._states),
+            maturing=sum(1 for pod in maturing if pod.number in self._states) if maturing else 0,
             held=held,
-            held_by_workload=dict(+self._held),
+            held_by_workload={name: amount for name, amount in self._held.items() if amount > 0},
             gpus=self._gpus,
         )
 

@@ -16,14 +16,14 @@ from typing import Final, TypedDict
 
 from planner.ground.budget import current, too_large
 from planner.kubernetes.budgets import scales
-from planner.kubernetes.records import Labels, LabelSelector, PodSpec, Snapshot
+from planner.kubernetes.records import Labels, LabelSelector, PodSpec
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
 from planner.rollout.pods import Pods, unfinished
 from planner.rollout.queue import SchedulingQueue
 from planner.rollout.queueing_hints import ClusterEvent
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import BoolArray, Cluster, once_at_any_size
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.scheduler import Attempt, Scheduler
@@ -41,9 +41,10 @@ _MADE: Final = re.compile(r"[0-9a-f]{16}")
 """The uid of a pod that a run made; an API server's have 36 characters."""
 
 
-def _made_before(snapshot: Snapshot) -> int:
+@once_at_any_size
+def _made_before(cluster: Cluster) -> int:
     """What the pods that runs before this one made add to its seed: else it would give its own their names and uids."""
-    return sum(int(pod.uid, 16) for pod in snapshot.pods if _MADE.fullmatch(pod.uid))
+    return sum(int(pod.uid, 16) for pod in cluster.snapshot.pods if _MADE.fullmatch(pod.uid))
 
 
 class Way(TypedDict, total=False):
@@ -110,7 +111,7 @@ class Simulation:
         self.work = current()
         self.units_before = self.work.left
         self.state = State(cluster)
-        self.random = Random(seed + self.snapshot.derived.once(_made_before, self.snapshot))
+        self.random = Random(seed + _made_before(cluster))
         self._luck = Random(seed) if draws_order else None
         self._ends_luck = Random(seed) if draws_ends else None
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
@@ -424,7 +425,8 @@ class Simulation:
                     busy = True
                     workloads.add(self.clock.workload_of(controller.key))
                 is_refused = controller.key in self.refusals
-                self.clock.looked(controller, did_something=did_something, is_refused=is_refused)
+                if did_something or is_refused or self.clock.retrying or controller.retry_at is not None:
+                    self.clock.looked(controller, did_something=did_something, is_refused=is_refused)
             made = len(self.controllers) > done  # meanwhile
             waiting = list(islice(self.controllers.values(), done, None)) if made else []
         self.orders += len(workloads) > 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from planner.scheduling.pod import LivePod
+from planner.scheduling.pod import NOWHERE, LivePod
 
 BOUND, READY, ENDING, AVAILABLE = 1, 2, 4, 8
 _STATES = 16
@@ -24,18 +24,21 @@ class Tally:
     def take(self, pod: LivePod) -> None:
         """Something happened to a pod."""
         self.changes += 1
-        before = self._state.pop(pod.number, None)
-        if before is not None:
-            for asked in self._meeting[before]:
-                self._known[asked] -= 1
-        if not pod.is_gone:
-            state = BOUND if pod.is_bound else 0
+        before = self._state.get(pod.number)
+        state = None
+        if pod.is_gone:
+            self._state.pop(pod.number, None)
+        else:
+            state = BOUND if pod.node != NOWHERE or pod.is_lost else 0
             if pod.is_ready:
-                state |= READY | AVAILABLE if pod.is_available else READY
+                state |= READY if pod.is_maturing else READY | AVAILABLE
             if pod.is_terminating:
                 state |= ENDING
             self._state[pod.number] = state
-            for asked in self._meeting[state]:
+        if before != state:
+            for asked in () if before is None else self._meeting[before]:
+                self._known[asked] -= 1
+            for asked in () if state is None else self._meeting[state]:
                 self._known[asked] += 1
 
     def count(self, having: int = 0, lacking: int = 0) -> int:

@@ -87,6 +87,18 @@ def once_a_cluster(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *
     return known
 
 
+def once_at_any_size(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *About], T]:
+    """The same where no node has a say: a cluster that has grown shares what is known of the one that it was."""
+
+    @wraps(make)
+    def known(cluster: Cluster, *about: *About) -> T:
+        while cluster.smaller is not None:
+            cluster = cluster.smaller
+        return cluster.remember(make, *about)
+
+    return known
+
+
 class Cluster:
     """The compiled snapshot.
 

@@ -107,7 +107,8 @@ class DeploymentController(OverSets):
         if self.new is None or self.strategy.kind == RECREATE:  # what it waits for isn't written in its ReplicaSets
             return self._sync(simulation)
         seen: list[tuple[int | None, ...]] = [
-            (one.replicas, one.desired, one.maximum, one.reported_available(simulation)) for one in self.all_sets
+            (one.replicas, one.desired, one.maximum, (one.written or one.reported(simulation))[3])
+            for one in self.all_sets
         ]
         if seen == self._at_rest:
             return False

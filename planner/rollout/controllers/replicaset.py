@@ -56,7 +56,7 @@ class ReplicaSetController(Controller):
         self._batch = _FIRST_BATCH
         self._failures = 0  # syncs in a row that were refused a pod
         self._seen: tuple[int, ...] = ()  # what of its own it had seen at the last refusal
-        self._status: tuple[int, ...] | None = None  # replicas, ready, terminating, available as last written
+        self.written: tuple[int, ...] | None = None  # status as last written: replicas, ready, terminating, available
         self._at_rest = (-1, -1)  # replicas, and changes of its pods, with which it has nothing to do
         self._tally: Tally | None = None
 
@@ -81,16 +81,17 @@ class ReplicaSetController(Controller):
 
     def reported_available(self, simulation: Simulation) -> int:
         """``status.availableReplicas`` as last written: what the Deployment controller goes by."""
-        return self._reported(simulation)[3]
+        return self.reported(simulation)[3]
 
     def reported_replicas(self, simulation: Simulation) -> int:
         """``status.replicas`` as last written."""
-        return self._reported(simulation)[0]
+        return self.reported(simulation)[0]
 
-    def _reported(self, simulation: Simulation) -> tuple[int, ...]:
-        if self._status is None:
-            self._status = self._current_status(simulation)
-        return self._status
+    def reported(self, simulation: Simulation) -> tuple[int, ...]:
+        """Its status as last written."""
+        if self.written is None:
+            self.written = self._current_status(simulation)
+        return self.written
 
     def available(self, simulation: Simulation) -> int:
         return self.tally(simulation).count(AVAILABLE, lacking=ENDING)
@@ -103,10 +104,11 @@ class ReplicaSetController(Controller):
         """
         if self._to_create:
             return self._create_batch(simulation)
-        seen = (self.replicas, self.tally(simulation).changes)
+        tally = self._tally or self.tally(simulation)
+        seen = (self.replicas, tally.changes)
         if self._at_rest == seen:
             return False
-        missing = self.replicas - self.active(simulation)
+        missing = self.replicas - tally.count(lacking=ENDING)
         if missing < 0:
             for pod in self.first_to_go(simulation, -missing):
                 simulation.delete(pod)
@@ -129,8 +131,8 @@ class ReplicaSetController(Controller):
         return count(0, ENDING), count(READY, ENDING), count(ENDING), count(AVAILABLE, ENDING)
 
     def _report(self, simulation: Simulation) -> bool:
-        before, self._status = self._status, self._current_status(simulation)
-        return before is not None and before != self._status
+        before, self.written = self.written, self._current_status(simulation)
+        return before is not None and before != self.written
 
     def _create_batch(self, simulation: Simulation) -> bool:
         count = min(self._batch, self._to_create)
@@ -163,7 +165,7 @@ class ReplicaSetController(Controller):
         """Changes when it is scaled, when its status is written, and when something happens to one of its pods."""
         tally = self.tally(simulation)
         numbers = (tally.count(), tally.count(BOUND), tally.count(READY), tally.count(ENDING))
-        return self.replicas, *numbers, *(self._status or ())[:3]
+        return self.replicas, *numbers, *(self.written or ())[:3]
 
     def _create(self, simulation: Simulation) -> bool:
         name = f"{self.name}-{simulation.random.getrandbits(24):06x}"
