@@ -266,8 +266,27 @@ def _demand(cluster: Cluster, namespace: str, spec: PodSpec) -> Demand:
     if not everything:
         return _NOTHING
     barred = _barred(table, snapshot, everything)
+    is_read = snapshot.presence.get("ResourceClaim") is Presence.PRESENT
+    if not (barred or is_read) and cluster.remember(_are_held):
+        barred = {
+            "unknown": "the snapshot doesn't hold ResourceClaims, which say what pods have of devices",
+            "is_unread": True,
+        }
     alike = None if barred or delegated else _alike(table, claims)
     return Demand(claims=tuple(claims), delegated=delegated, alike=alike, **barred)
+
+
+def _are_held(cluster: Cluster) -> bool:
+    """Whether there are claims that hold devices: no pod with claims, its own or those that stand for extended resources, is on a node
+    before they are allocated."""
+    stands_for = device_table(cluster).class_of
+    for pod in cluster.snapshot.pods:
+        place = cluster.node_index.get(pod.node_name) if pod.holds_room else None
+        if place is not None:
+            asked = stands_for.keys() & pod_requests(pod.spec).keys()
+            if pod.spec.resource_claims or any(not cluster.nodes[place].allocatable.get(name) for name in asked):
+                return True
+    return False
 
 
 def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -> dict[str, Any]:

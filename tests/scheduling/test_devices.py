@@ -143,6 +143,21 @@ def test_what_cannot_be_counted_is_said_to_be_unknown() -> None:
     assert unknown(CLASS, shared("n-0"), template(part("1Gi"))) == ""
 
 
+def test_claims_that_pods_must_have_and_nobody_read_hold_devices() -> None:
+    """No pod with claims is on a node before they are allocated: which devices are taken isn't known without them."""
+    said = "the snapshot doesn't hold ResourceClaims, which say what pods have of devices"
+    fits = [*BOTH, template(wants(1))]
+    assert unknown(*fits, pod("holds", SPEC, on="n-0")) == said
+    assert unknown(*fits, pod("holds", SHARED, on="n-0")) == said
+    assert unknown(*fits, pod("waits", SPEC)) == unknown(*fits, pod("plain", pod_spec(), on="n-0")) == ""
+    assert unknown(*fits, shared_claim("n-0", "holds"), pod("holds", SHARED, on="n-0")) == ""
+    backed = device_class("true")
+    backed["spec"]["extendedResourceName"] = "nvidia.com/gpu"
+    items = [backed, devices("n-1", "a"), pod("holds", pod_spec(gpus=1), on="n-1")]
+    assert Question([*NODES, *items], pod_spec(gpus=1)).shape.devices.unknown == said
+    assert Question([node("n-1", gpus=2), node("n-0"), *items], pod_spec(gpus=1)).shape.devices.unknown == ""
+
+
 def test_missing_kinds_are_asked_for_only_where_some_are_missing() -> None:
     for lacking, items in (
         (True, [devices("n-0", "t4"), template(wants(1))]),
