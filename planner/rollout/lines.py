@@ -71,6 +71,7 @@ class Line:
 
     Attributes
     ----------
+    goes_before : whether one of `more` goes before one of `indices`
     is_plain : amounts alone decide where its pods fit (`planner.scheduling.filters.is_judged_alone`)
     indices : the snapshot's pods in it, in order; those before `cursor` have left it
     more : pods that came during the run
@@ -80,6 +81,7 @@ class Line:
     """
 
     words_to: Callable[[Line, LivePod], Words]
+    goes_before: Callable[[LivePod, Line, int], bool]
     shape: Shape
     refused_by: frozenset[int]
     group: Group
@@ -107,14 +109,14 @@ class Line:
 
     def head(self) -> Member | None:
         """The first pod that still stands in it."""
-        while self.cursor < len(self.indices) and self._is_out(self.in_motion.get(self.indices[self.cursor])):
+        while self.cursor < len(self.indices) and self.is_out(self.in_motion.get(self.indices[self.cursor])):
             self.cursor += 1
-        while self.more and self._is_out(self.more[0]):
+        while self.more and self.is_out(self.more[0]):
             self.more.popleft()
         later = self.more[0] if self.more else None
         if self.cursor < len(self.indices):
             first = self.member(self.indices[self.cursor])
-            if later is None or first.queued_at <= later.queued_at:
+            if later is None or (first.queued_at <= later.queued_at and not self.goes_before(later, self, first.at)):
                 return first
         return None if later is None else member_of(later)
 
@@ -122,13 +124,13 @@ class Line:
         """A pod of the snapshot, by its place there: whatever is tried is tried for the line."""
         return Member(self.waiting.rank[index], at=index)
 
-    def _is_out(self, pod: LivePod | None) -> bool:
+    def is_out(self, pod: LivePod | None) -> bool:
         return pod is not None and (pod.line is not self or has_left(pod))
 
     def pods(self, bring: Callable[[int], LivePod]) -> Iterator[LivePod]:
         """All that stand in it; `bring` puts a pod of the snapshot in motion."""
         for pod in (*map(bring, self.indices), *self.more):
-            if not self._is_out(pod):
+            if not self.is_out(pod):
                 yield pod
 
 

@@ -40,6 +40,9 @@ _WHERE = {  # by the clock
     1: "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
     -1: "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)",
 }
+_AGAIN = (
+    "where others that wait are tried again meanwhile (after 5.5 min at most), so that they come after the new pods,"
+)
 
 
 class Acting(Record):
@@ -186,6 +189,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
     """Whether something of this may change the verdict, before any of it is played."""
     return (
         run.simulation.queue.is_contested
+        or run.simulation.queue.is_overtaken
         or bool(unread(run.simulation.snapshot, revisions, completes=run.completed))
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in METRICS)
@@ -204,16 +208,16 @@ class OtherClocks(Record):
 def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> OtherClocks:
     """The rollout with other seconds between pods' ends, where they may decide who is tried first.
 
-    Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`.
+    Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`, `scheduling_queue.go`
+    `flushUnschedulablePodsLeftover`.
     """
-    if not run.simulation.queue.is_contested:
-        return OtherClocks()
-    proven = True
-    for backs_off in CLOCKS[1:]:  # the first was played
-        other = simulate(cluster, revisions, seed=seed, backs_off=backs_off)
+    queue, proven = run.simulation.queue, True
+    ways = [(clock, False) for clock in CLOCKS[1:] if queue.is_contested]  # the first was played
+    for backs_off, again in (*ways, *([(0, True)] if queue.is_overtaken else [])):
+        other = simulate(cluster, revisions, seed=seed, backs_off=backs_off, tries_again=again)
         if not other.is_cut and other.completed is not run.completed:
-            word = "completes" if other.completed else "is stuck"
-            return OtherClocks(sentence=Text(f"seconds decide: {_WHERE[backs_off]} it {word}"), is_proven=False)
+            where, word = _AGAIN if again else _WHERE[backs_off], "completes" if other.completed else "is stuck"
+            return OtherClocks(sentence=Text(f"seconds decide: {where} it {word}"), is_proven=False)
         proven = proven and not other.is_cut and is_proven(other, revisions)
     return OtherClocks(is_proven=proven)
 

@@ -6,19 +6,26 @@ are kept by themselves. The order is priority, then who was refused, or made, lo
 moment is in **backoff** and comes after all who weren't: a back-off lasts seconds, a tick as long as a pod takes to start
 or to end, so who was refused in an earlier tick backs off no more.
 
+Who waits is tried again by itself after 5 to 5.5 min, and upon much that happens beside the rollout. A refusal renews its time: so of
+two of equal priority who wait while time passes either may be first. The snapshot's are first here, in the order in which they were
+made. Where one of them takes what the rollout's own might, or pods that came before time passed (`is_overtaken`), it is played with
+those first, too.
+
 Refused pods that are alike stand in one line (`planner.rollout.lines`), of which the first is tried for all. Lines refused
 for want of resources (``Insufficient cpu``) are one group: any pod that goes may help any of them. They are tried only
 where a node has become feasible, yet each pod keeps the turn that it would have in the real queue.
 
 Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`, `backoff_queue.go`, `active_queue.go` `unlockedPop`,
-`framework/plugins/queuesort/priority_sort.go`.
+`framework/plugins/queuesort/priority_sort.go`; `flushUnschedulablePodsLeftover`, `AddUnschedulableIfNotPresent` (1.36).
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from heapq import heappop, heappush
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -27,7 +34,7 @@ import numpy as np
 from planner.ground.records import replace
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
 from planner.rollout.queueing_hints import ClusterEvent
-from planner.rollout.waiting import Waiter, waiting_of
+from planner.rollout.waiting import Waiter, waiting_of, with_first
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.filters import Fails
 from planner.scheduling.pod import NOWHERE, LivePod, Words
@@ -35,10 +42,11 @@ from planner.scheduling.scheduler import Attempt, Scheduler
 from planner.scheduling.shape import Alike, Shape, Static, alike
 from planner.scheduling.state import State
 
-# Who goes first: backing off, −priority, turn, number in the turn; and when it was last refused, of which the first is made.
-Key: TypeAlias = tuple[bool, int, int, int, int]
-Place: TypeAlias = tuple[int, int]  # when it was last refused, and its turn since
-_LAST: Key = (True, 2**62, 0, 0, 0)  # after everybody
+# Who goes first: backing off, −priority, tried again since, turn, number in the turn; and when it was last refused in the
+# run, of which the first is made.
+Key: TypeAlias = tuple[bool, int, bool, int, int, int]
+Place: TypeAlias = tuple[int, bool, int]  # when it was last refused, whether it was tried again since, and its turn
+_LAST: Key = (True, 2**62, True, 0, 0, 0)  # after everybody
 CLOCKS = (0, 1, -1)  # for how many ticks a refused pod may back off (`SchedulingQueue`)
 _MOST_LINES = 50  # whose order on each clock is looked at, pod by pod
 Rivals: TypeAlias = tuple[tuple[LivePod, int], ...]
@@ -72,11 +80,17 @@ class SchedulingQueue:
     backs_off : int
         For how many ticks after the one of its refusal a pod backs off: 0 as in life where pods take longer to start and
         to end than a back-off lasts, 1 where they don't, −1 where those that end in one moment end further apart.
+    own : set of int
+        The snapshot's pods that wait and belong to the rollout.
+    tries_again : bool
+        The snapshot's other pods that wait are tried again before it and whenever time passes: they come after `own`, and after
+        all who came before that.
 
     Attributes
     ----------
     is_contested : whether another clock would have tried another pod, or given other turns: until then the seconds between
         pods' ends, which nobody knows, decide nothing
+    is_overtaken : whether one got something for which another would have been tried first, if `tries_again`
     """
 
     def __init__(
@@ -89,17 +103,22 @@ class SchedulingQueue:
         left_out: BoolArray | None = None,
         is_thorough: bool = False,
         backs_off: int = 0,
+        own: frozenset[int] = frozenset(),
+        tries_again: bool = False,
     ) -> None:
-        self.is_contested = False
+        self.is_contested = self.is_overtaken = False
         self.cluster, self.state, self.scheduler = state.cluster, state, scheduler
         self.is_thorough = is_thorough
-        self._backs_off = backs_off
+        self._backs_off, self._tries_again = backs_off, tries_again
         self.tick_number = -1
         self._in_motion, self._bring = in_motion, live
-        self._waiting = waiting_of(self.cluster)
+        self._own = own
+        self._waiting = with_first(waiting_of(self.cluster), own) if tries_again and own else waiting_of(self.cluster)
         self.arrivals: list[LivePod] = []  # pods that came during the run
         self._turns = len(self._waiting.order)  # numbers arrivals and refusals in the order of the queue
         self._front = 0  # numbers in a turn before all others
+        self._came_before = 0  # of arrivals, the last that came before time passed
+        self._may_overtake: dict[Line, list[int]] = {}  # lines in which arrivals stand, or own of the snapshot: these
 
         self._active: list[tuple[int, int, LivePod]] = []  # a heap: never tried
         self._nominated: list[LivePod] = []  # for a node; or no more, and active again
@@ -133,17 +152,19 @@ class SchedulingQueue:
         self._heap_of = (-1, -1)  # as of this turn and this last removal
         self._pushed = 0
         self._served: Line | None = None  # of whom one was tried since
+        self._new_line = new_line = partial(Line, self.words_to, self._goes_before)
         lines = () if is_thorough else self._waiting.lines
         self._at_first: list[Line] = []  # the snapshot's
         for one, key in zip(lines, self.cluster.remember(_alike_lines), strict=False):
             group = self._resources if Fails.RESOURCES in one.refused_by else Group()
-            line = Line(
-                self.words_to, one.shape, one.refused_by, group, True, self._waiting, self._in_motion, one.indices
-            )
+            line = new_line(one.shape, one.refused_by, group, True, self._waiting, self._in_motion, one.indices)
             self._at_first.append(line)
             if group is self._resources:
                 self._has_resources = True
                 self._lines[key] = line
+        for index in own if self._at_first else ():
+            if (number := self._waiting.line_of.get(index)) is not None:
+                self._may_overtake.setdefault(self._at_first[number], []).append(index)
         may_try = np.ones(len(self._waiting.lines), dtype=np.bool_) if left_out is None else ~left_out
         self._feasible = Feasible(
             state, scheduler, self._waiting, self._at_first, may_try, self._resources, self._became_feasible
@@ -198,6 +219,24 @@ class SchedulingQueue:
         if pod in self._gated:
             self._gated.remove(pod)
             heappush(self._active, (-pod.priority, pod.arrived, pod))
+
+    def time_passes(self) -> None:
+        """Long enough for whoever waits to be tried again."""
+        self._came_before = self._turns
+        for line in self._may_overtake if self._tries_again else ():
+            line.more = deque(sorted(line.more, key=lambda p: (not self._keeps_turn(p), p.queued_at)))
+
+    def _keeps_turn(self, pod: LivePod) -> bool:
+        """Whether it may have waited longer than the snapshot's others: it is the rollout's, or has come and time has passed since."""
+        if pod.number < 0:
+            return pod.number + len(self.cluster.snapshot.pods) in self._own
+        return pod.arrived <= self._came_before
+
+    def _goes_before(self, pod: LivePod, line: Line, at: int) -> bool:
+        """Whether it goes before one of the snapshot in its line."""
+        if not self._tries_again or at in self._own or not self._keeps_turn(pod):
+            return False
+        return pod.failed_tick < self.tick_number or line.group.failed_tick == self.tick_number
 
     def happened(self, event: ClusterEvent) -> None:
         self._events.append(event)
@@ -290,9 +329,9 @@ class SchedulingQueue:
 
     def _depends(self, keys: Sequence[Key]) -> bool:
         """Whether another clock would have another first of them."""
-        if len(keys) < 2 or len({self._since(key[4]) for key in keys}) < 2:
+        if len(keys) < 2 or len({self._since(key[5]) for key in keys}) < 2:
             return False
-        return len({min(keys, key=lambda k: (self._since(k[4]) <= clock, *k[1:])) for clock in CLOCKS}) > 1
+        return len({min(keys, key=lambda k: (self._since(k[5]) <= clock, *k[1:])) for clock in CLOCKS}) > 1
 
     def _first_for_resources(self) -> tuple[Key, Member] | None:
         """Who is first of those that wait for resources, where a pod has gone since and a node is feasible."""
@@ -340,7 +379,12 @@ class SchedulingQueue:
         """The place in the order at a tick, by default this one; `last`: tick and turn of the last refusal of its line."""
         failed_tick, turn = max(last[0], member.failed_tick), max(last[1], member.turn)
         since = (self.tick_number if tick is None else tick) - self._backs_off
-        return (failed_tick >= since, -priority, turn, member.queued_at, failed_tick)
+        backs_off, again = failed_tick >= since, False
+        if self._tries_again and not backs_off:
+            pod = member.pod
+            keeps = member.at in self._own if pod is None else self._keeps_turn(pod)
+            again = not keeps and (pod is None or pod.number > 0 or pod.words is not None)
+        return (backs_off, -priority, again, turn, member.queued_at, failed_tick)
 
     def _line_key(self, line: Line, member: Member) -> Key:
         return self._key(member, line.shape.priority, (line.group.failed_tick, line.group.turn))
@@ -358,9 +402,31 @@ class SchedulingQueue:
         attempt = self.scheduler.attempt(pod)
         if attempt.node != NOWHERE or attempt.nominated != NOWHERE:
             self._came.append(before)
+            self.is_overtaken = self.is_overtaken or self._might_be_overtaken(pod)
         elif kinds := self._kinds(pod):
             self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = attempt
         return attempt
+
+    def _might_be_overtaken(self, pod: LivePod) -> bool:
+        """Whether a snapshot's pod comes to something while another of its priority that may have waited longer is to be tried."""
+        if pod.number > 0 or pod.words is None or self._keeps_turn(pod):
+            return False
+        apart = (p for p in (*self._nominated, *(p for *_, p in self._active[:1])) if p.priority == pod.priority)
+        if any(self._keeps_turn(p) and not has_left(p) and self._is_woken(p) for p in apart):
+            return True
+        for line, indices in self._may_overtake.items():
+            if line.shape.priority == pod.priority and self._is_due(line):
+                mine = (line.member(i) for i in indices if not line.is_out(self._in_motion.get(i)))
+                came = (member_of(p) for p in line.more if self._keeps_turn(p) and not line.is_out(p))
+                if any(self._line_key(line, one)[0] == self._tried_as[0] for one in chain(mine, came)):
+                    return True
+        return False
+
+    def _is_due(self, line: Line) -> bool:
+        """Whether it is to be tried in this turn."""
+        if line.is_plain:
+            return self._last_removal >= line.seen and line in self._feasible.lines
+        return line.is_woken
 
     def _kinds(self, pod: LivePod) -> tuple[Shape | Alike, ...]:
         """Whose failures count for the pod: those of its shape, and of all that are alike."""
@@ -375,12 +441,12 @@ class SchedulingQueue:
         if line is not None and not is_nominated and self._is_of(line, attempt):
             self._pass_over(line, attempt, pod)
             return
-        _, _, turn, _, failed_tick = self._tried_as
+        _, _, again, turn, _, failed_tick = self._tried_as
         self._turns += 1
         pod.words, pod.refused_by, pod.failed_tick = attempt.words, attempt.refused_by, self.tick_number
         pod.turn = self._turns
         pod.call, pod.seen_events = self._call, len(self._events)
-        self._refused.append(((failed_tick, turn), pod))
+        self._refused.append(((failed_tick, again, turn), pod))
         if is_nominated:
             pod.line = None
             if pod not in self._nominated:
@@ -411,9 +477,9 @@ class SchedulingQueue:
         """
         head = line.head()
         if head is None:
-            return (line.group.failed_tick, line.group.turn)
+            return (line.group.failed_tick, False, line.group.turn)
         key = self._tried_as if self.is_thorough or head.pod is pod else self._line_key(line, head)
-        return key[4], key[2]
+        return key[5], key[2], key[3]
 
     def _stand(self, pod: LivePod, attempt: Attempt | None = None) -> Line:
         """The line of those refused as `pod` was; it goes to the end of it."""
@@ -424,11 +490,13 @@ class SchedulingQueue:
             shape = alike(self.cluster, pod.shape).shape if is_plain else pod.shape
             can_ever_fit = len(shape.candidates) > 0  # else no pod that goes could help
             group = self._resources if is_plain and can_ever_fit else Group()
-            line = Line(self.words_to, shape, pod.refused_by, group, is_plain, self._waiting, self._in_motion)
+            line = self._new_line(shape, pod.refused_by, group, is_plain, self._waiting, self._in_motion)
             line.seen = line.scanned = max(pod.seen_events, 0)  # what happened before it was refused wakes it no more
             self._lines[key] = line
             (self._feasible.started if is_plain else self._unschedulable).append(line)
         line.join(pod)
+        if pod.number > 0 or self._keeps_turn(pod):
+            self._may_overtake.setdefault(line, [])
         if line.group is self._resources:
             self._has_resources = True
             self._joined.append(pod)
@@ -444,7 +512,8 @@ class SchedulingQueue:
         resources, tick = self._resources, self.tick_number
         before = dict(self._retried)
         if self._last_removal >= resources.seen:
-            before[resources] = (resources.failed_tick, resources.turn)
+            again = self._tries_again and resources.failed_tick < tick
+            before[resources] = (resources.failed_tick, again, resources.turn)
             resources.woken_by = self._last_removal
             self._retried_at = (resources.failed_tick, resources.turn, tick)
             self._said = {}
@@ -452,14 +521,14 @@ class SchedulingQueue:
         if not before and not self._refused:
             return
         order = self._ordered(before, self._backs_off)
-        refused_at = (*(at for at, _ in before.values()), *(at for (at, _), _ in self._refused))
+        refused_at = (*(at for at, *_ in before.values()), *(at for (at, *_), _ in self._refused))
         if (
             not self.is_contested
             and len({self._since(at) for at in (*refused_at, *(p.failed_tick for p in self._joined))}) > 1
         ):
             self.is_contested = any(self._ordered(before, clock) != order for clock in CLOCKS)
         if resources in before:
-            self._merge(order.first, order.rest)
+            self._merge([*(self._keeping_turn() if before[resources][1] else ()), *order.first], order.rest)
         for rank, (_, pod) in zip(order.refused, self._refused, strict=True):
             pod.turn = self._turns + 1 + rank
         for rank, group in zip(order.groups, before, strict=True):
@@ -474,8 +543,8 @@ class SchedulingQueue:
     def _ordered(self, before: Mapping[Group, Place], backs_off: int) -> _Order:
         """In which order those who were refused in this turn get new ones, by the places that they had before."""
         since = self.tick_number - backs_off
-        places = {group: (failed_tick >= since, turn) for group, (failed_tick, turn) in before.items()}
-        refused = [(failed_tick >= since, turn) for (failed_tick, turn), _ in self._refused]
+        places = {group: (failed_tick >= since, again, turn) for group, (failed_tick, again, turn) in before.items()}
+        refused = [(failed_tick >= since, again, turn) for (failed_tick, again, turn), _ in self._refused]
         first: list[LivePod] = []
         rest: list[LivePod] = []
         if self._resources in before and self._joined:
@@ -487,29 +556,38 @@ class SchedulingQueue:
         ranks = {old: rank for rank, old in enumerate(sorted({*places.values(), *refused}))}
         return _Order(first, rest, [ranks[place] for place in places.values()], [ranks[place] for place in refused])
 
-    def _joined_places(self, since: int) -> dict[LivePod, tuple[bool, bool, int]]:
+    def _joined_places(self, since: int) -> dict[LivePod, tuple[bool, bool, bool, int]]:
         """Where the pods that came to wait for resources since the group's last turn would stand by themselves.
 
-        Pod → (whether it was tried after the last pod had gone, or is still to be; whether it backed off then; its turn then).
+        Pod → (whether it was tried after the last pod had gone, or is still to be; whether it backed off then; whether it was tried
+        again since; its turn then).
         """
         refused = {p: place for place, p in self._refused}
-        found: dict[LivePod, tuple[bool, bool, int]] = {}
+        found: dict[LivePod, tuple[bool, bool, bool, int]] = {}
         for pod in self._joined:
             has_seen = pod.seen_events > self._last_removal
             if pod in refused and has_seen:
-                failed_tick, turn = refused[pod]
-                found[pod] = (True, failed_tick >= since, turn)
+                failed_tick, again, turn = refused[pod]
+                found[pod] = (True, failed_tick >= since, again, turn)
             else:  # who has seen all that happened wasn't tried again
-                found[pod] = (not has_seen, pod.failed_tick >= since, pod.turn)
+                again = self._key(member_of(pod), pod.priority)[2]
+                found[pod] = (not has_seen, pod.failed_tick >= since, again, pod.turn)
         return found
 
-    def _turn_of_joined(self, joined: Mapping[LivePod, tuple[bool, bool, int]]) -> tuple[bool, int]:
+    def _turn_of_joined(self, joined: Mapping[LivePod, tuple[bool, bool, bool, int]]) -> tuple[bool, bool, int]:
         """Whether the first of the newcomers backed off, and its turn: where the group has newcomers only, its own turn is
-        from before they came. (False, -1), which is before everybody, where others wait in it too."""
+        from before they came. (False, False, -1), which is before everybody, where others wait in it too."""
         heads = (line.head() for line in (*self._at_first, *self._feasible.started) if line.group is self._resources)
         if any(head is not None and head.pod not in joined for head in heads):
-            return (False, -1)
-        return min((place[1:] for place in joined.values() if place[0]), default=(False, -1))
+            return (False, False, -1)
+        return min((place[1:] for place in joined.values() if place[0]), default=(False, False, -1))
+
+    def _keeping_turn(self) -> list[LivePod]:
+        """Those of the group that keep their turn, in their order: newcomers aren't of it yet."""
+        joined = set(self._joined)
+        lines = (line for line in self._may_overtake if line.group is self._resources)
+        some = (p for line in lines for p in line.more if not line.is_out(p) and p not in joined)
+        return sorted(filter(self._keeps_turn, some), key=lambda p: p.queued_at)
 
     def _merge(self, first: Sequence[LivePod], rest: Sequence[LivePod]) -> None:
         """The newcomers become the group's: their own turns count no more, and they stand in it in the order in which they were

@@ -518,7 +518,7 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
             f"{_ONE_BY_ONE.title}, with {names} at 0 replicas meanwhile",
-            f"{_at_worst(case, run)}; without that, {names} {plural(len(others), 'takes', 'take')} the place of the first old pod",
+            f"{_at_worst(case, run)}; without that, {names} may take the place of the first old pod",
             run,
             patch={"spec": {workload.traits.strategy_field: _ONE_BY_ONE.patch}},
             what=_ONE_BY_ONE.title,

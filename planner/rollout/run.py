@@ -27,6 +27,7 @@ from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
+from planner.rollout.ownership import pods_of
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.simulation import Simulation, Way
 from planner.rollout.timing import PodTimes, Stopwatch
@@ -424,7 +425,8 @@ def simulate(
     way : Way
         How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
-    simulation = Simulation(cluster, **way)
+    pods = (index for one in (revisions if cluster.waiting else ()) for index in pods_of(cluster, one.after))
+    simulation = Simulation(cluster, own=frozenset(i for i in pods if cluster.snapshot.pods[i].waits), **way)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if simulation.is_thorough or cluster.later else beside)(cluster, changed, bound)

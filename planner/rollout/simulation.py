@@ -62,6 +62,8 @@ class Way(TypedDict, total=False):
         Every waiting pod is tried for itself, by all filters: for tests, which hold the short ways against it.
     backs_off : int
         For how many ticks a refused pod backs off (`planner.rollout.queue.SchedulingQueue`).
+    tries_again : bool
+        Others' pods of the snapshot that wait are tried again meanwhile (there, too).
     draws_order : bool
         Which workload's controllers come first within one round is drawn too: in a real cluster each works by itself.
         Else it is the order in which they began.
@@ -75,12 +77,13 @@ class Way(TypedDict, total=False):
     left_out: BoolArray | None
     is_thorough: bool
     backs_off: int
+    tries_again: bool
     draws_order: bool
     draws_ends: bool
 
 
 class Simulation:
-    """One run of controllers and scheduler over a cluster, played as `Way` says.
+    """One run of controllers and scheduler over a cluster, played as `Way` says. `own`: pods of the snapshot, of whom it is about.
 
     Attributes
     ----------
@@ -104,6 +107,8 @@ class Simulation:
         left_out: BoolArray | None = None,
         is_thorough: bool = False,
         backs_off: int = 0,
+        own: frozenset[int] = frozenset(),
+        tries_again: bool = False,
         draws_order: bool = False,
         draws_ends: bool = False,
     ) -> None:
@@ -121,7 +126,7 @@ class Simulation:
         self.scheduler = Scheduler(self.state, seed + 1, self.pods.below, self.pods.budgets, is_thorough=is_thorough)
         self.queue = SchedulingQueue(
             self.state, self.scheduler, self.pods.by_index, self.pods.live, left_out=left_out, is_thorough=is_thorough,
-            backs_off=backs_off,
+            backs_off=backs_off, own=own, tries_again=tries_again,
         )  # fmt: skip
         self.admission: Admission = self.snapshot.derived.once(Admission, self.snapshot).fork()
         self.claims = Claims(cluster, self.admission, let_in=self.queue.let_in, freed=self._claims_freed)
@@ -490,6 +495,9 @@ class Simulation:
         self.clock.now += 1.0
         self.is_idle = False
         late, mature = self.pods.ripe()
+        pods = self.pods
+        if pods.starting or mature or late or not pods.terminating or any(map(_takes_time, pods.terminating)):
+            self.queue.time_passes()
         for pod in late:
             self._mature(pod)
         starting, self.pods.starting = self.pods.starting, []
@@ -521,6 +529,11 @@ class Simulation:
         if not (pod.is_terminating or pod.is_gone):
             self.pods.tell(pod)
             self.round()
+
+
+def _takes_time(pod: LivePod) -> bool:
+    """Whether its end does: without a grace period the API server deletes it at once."""
+    return pod.shape.spec.termination_grace_period_seconds > 0
 
 
 def units_of_attempt(shape: Shape) -> int:

@@ -10,12 +10,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.filters import could_preempt, distinct, fails, feasible_nodes, is_judged_alone, refusing
 from planner.scheduling.pod import LivePod, Words
 from planner.scheduling.shape import Alike, Shape, Static, alike, compile_shape
 from planner.scheduling.state import State
+
+_BETWEEN = 2**40
 
 
 class WaitingLine(Record, kw_only=False, eq=False):
@@ -134,6 +136,14 @@ def waiting_of(cluster: Cluster) -> Waiting:
         ),
         feasible=np.array([line.feasible for line in lines], dtype=np.int64),
     )
+
+
+def with_first(waiting: Waiting, some: frozenset[int]) -> Waiting:
+    """The same with `some` of the pods before all others, and room in `rank` for as many as come between."""
+    order = tuple(sorted(waiting.order, key=lambda index: index not in some))
+    rank = {index: place - _BETWEEN * (index in some) for place, index in enumerate(order)}
+    lines = tuple(replace(line, indices=tuple(sorted(line.indices, key=rank.__getitem__))) for line in waiting.lines)
+    return replace(waiting, order=order, rank=rank, lines=lines)
 
 
 def going_at_first(cluster: Cluster, node: int) -> BoolArray:

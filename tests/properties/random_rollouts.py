@@ -54,7 +54,9 @@ class Played(NamedTuple):
 LISTED = (*WHOLE_LISTS, "CSINode", "LimitRange", "Namespace", "PriorityClass", "ResourceQuota", "RuntimeClass")
 
 
-def engine(case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: int = 0) -> Played:
+def engine(
+    case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: int = 0, tries_again: bool = False
+) -> Played:
     snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
     revisions = revisions_of({"change": case.changes}, snapshot)
 
@@ -69,6 +71,7 @@ def engine(case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: i
             never_ready=never_ready,
             is_thorough=is_thorough,
             backs_off=backs_off,
+            tries_again=tries_again,
             draws_order=seed > 0,
             draws_ends=seed > 0,
         ),
@@ -76,8 +79,9 @@ def engine(case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: i
     )
 
 
-def reference(case: Case, seed: int = 0) -> Outcome:
-    outcome = play_reference(copy.deepcopy(case.items), case.changes, case.never_ready, seed)
+def reference(case: Case, seed: int = 0, *, tries_again: bool = False) -> Outcome:
+    items = copy.deepcopy(case.items)
+    outcome = play_reference(items, case.changes, case.never_ready, seed, tries_again=tries_again)
     keys = [f"{c['kind']}/{c['namespace']}/{c['name']}" for c in case.changes]
     return Outcome(
         verdict=outcome["verdict"],
@@ -145,6 +149,7 @@ def crowded(case: Case, seed: int) -> Case:
                 "metadata": {
                     "name": f"crowd-{index}", "namespace": f"crowd-{index % 2}", "uid": f"crowd-{index}", "labels": labels,
                     "creationTimestamp": f"2026-01-01T00:00:{luck.randrange(60):02}Z",
+                    "resourceVersion": str(index),
                 },
                 "spec": spec,
                 "status": {"phase": "Pending", "conditions": [refused] if luck.random() < 0.8 else []},

@@ -66,6 +66,7 @@ class Scheduler:
                 queued.where = "gated"
             else:  # it was tried before the dump: learn who refuses it, keep the recorded words
                 self.learn(queued)
+        self.dumped = list(self.queue.values())
 
     def is_mine(self, pod: Object) -> bool:
         return bool(pod["spec"].get("schedulerName", "default-scheduler") == "default-scheduler")
@@ -152,6 +153,14 @@ class Scheduler:
                     continue
                 waits = queued.failed_in_tick >= self.cluster.tick
                 queued.where = "backoff" if waits else "active"
+
+    def flush_unschedulable(self, spared: list[Object]) -> None:
+        """flushUnschedulablePodsLeftover, for the dump's pods but `spared`: each is popped, refused as before, and put back with a new time
+        (AddUnschedulableIfNotPresent)."""
+        waiting = [one for one in self.dumped if self.queue.get(key(one.pod)) is one and one.pod not in spared]
+        for queued in sorted(waiting, key=lambda queued: queued.since):
+            if queued.where in ("unschedulable", "failed"):
+                queued.since = self.cluster.now()
 
     def helped_by_departure(self, queued: Queued, gone: Object) -> bool:
         """The plugins' queueing hints for an assigned pod that was deleted."""

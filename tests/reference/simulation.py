@@ -50,6 +50,7 @@ class Simulation:
     def __init__(self, items: list[Object], never_ready: list[dict[str, str]], seed: int) -> None:
         self.cluster = Cluster(items, seed)
         self.never_ready = never_ready
+        self.tries_again = False
         self.workloads: list[Object] = []
         self.timeline: list[Object] = []
         for kind in ("StatefulSet", "DaemonSet"):
@@ -179,6 +180,8 @@ class Simulation:
         if not starting and not ending and not waiting:
             return False
         self.cluster.tick += 1
+        if self.tries_again and (starting or waiting or any(grace_seconds(pod) for pod in ending)):
+            self.try_again()
         for pod in starting:
             pod["status"]["phase"] = "Running"
             pod["status"]["startTime"] = f"tick {self.cluster.tick:06d}"
@@ -194,6 +197,10 @@ class Simulation:
         for pod in waiting:
             pod["metadata"]["available"] = True
         return True
+
+    def try_again(self) -> None:
+        """Others' pods that waited in the dump, which kube-scheduler looks at every five minutes."""
+        self.scheduler.flush_unschedulable([pod for workload in self.workloads for pod in self.pods_of(workload)])
 
     def is_waited_for(self, pod: Object) -> bool:
         if not is_ready(pod) or is_terminating(pod) or pod["metadata"].get("available", True):
@@ -315,6 +322,11 @@ class Simulation:
         return found
 
 
+def grace_seconds(pod: Object) -> int:
+    """How long a pod takes to end; at 0 the API server deletes it at once."""
+    return int(pod["spec"].get("terminationGracePeriodSeconds", 30))
+
+
 def as_template(pod: Object, like: Object) -> Object:
     """What is left of an old template in a pod of it."""
     own = {name: value for name, value in labels(pod).items() if name not in ADDED}
@@ -334,17 +346,22 @@ def simulate(
     seed: int = 0,
     events: Sequence[tuple[int, Object]] = (),
     patience_ms: float = PATIENCE_MS,
+    tries_again: bool = False,
 ) -> dict[str, Any]:
     """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``, had it waited for so long.
 
+    ``tries_again``: before the change and in each tick that takes time kube-scheduler has tried others' pods of the dump again.
     ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before.
     """
     left = list(events)
     simulation = Simulation(cluster_items, never_ready, seed)
     simulation.cluster.draws_order = seed > 0
+    simulation.tries_again = tries_again
     simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
     if simulation.look_at_scale():  # others have been scaled when the change comes, nobody knows how long before
         simulation.settle(random.Random(seed).uniform(0, LOOKS_EVERY_MS) if seed else QUIET_MS)
+    if tries_again:
+        simulation.try_again()
     simulation.record()
     simulation.apply(changes)
     for _ in range(MOST_TICKS):
@@ -359,6 +376,8 @@ def simulate(
             if not simulation.advance():
                 if left:
                     simulation.cluster.tick += 1
+                    if tries_again:
+                        simulation.try_again()
                     simulation.happen(left.pop(0)[1])
                     continue
                 simulation.record()

@@ -344,6 +344,71 @@ def test_where_they_only_cost_steps_it_is_proven() -> None:
     assert found.ties.proven
 
 
+# ── who waits is tried again ──────────────────────────────────────────────────────────────────────────────────────────
+AGAIN = "where others that wait are tried again meanwhile (after 5.5 min at most), so that they come after the new pods, it completes"
+
+
+def beside_another(strategy: Item | None = None, *, other: Item | None = None, **spec: Any) -> list[Item]:
+    """A rollout without room for a surge, and somebody of the same priority who waits for the same GPU."""
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1, **spec), strategy=strategy or rolling(0, 1))
+    return [node("gpu-0", gpus=1), *worker, other or waiting("other")]
+
+
+def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None:
+    """The old pod takes its grace period to end. kube-scheduler tries the waiting pod again within 5.5 min, and upon events; where
+    that falls into it, the new pod has been refused longer ago and is tried first."""
+    found = ask(*beside_another())
+    assert found.verdict is Verdict.STUCK
+    assert f"But seconds decide: {AGAIN}" in str(found.sentence)
+    assert found.ties is not None
+    assert (found.ties.proven, str(found.ties.sentence)) == (
+        False,
+        f"is stuck in every placement; seconds decide: {AGAIN}",
+    )
+    asked = RolloutSettings(workloads=(WORKER,))
+    assert first_answer(snapshot(*beside_another()), asked).ties is None
+
+
+def test_a_pod_that_still_waits_of_a_rollout_may_be_tried_before_one_made_earlier() -> None:
+    worker = deployment("worker", ["gpu-0", ""], pod_spec(gpus=1), strategy=rolling(1, 0))
+    worker[-1]["status"]["conditions"] = waiting("any")["status"]["conditions"]
+    ends = pod("ends", pod_spec(gpus=1, terminationGracePeriodSeconds=60), on="gpu-1")
+    ends["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
+    found = ask(node("gpu-0", gpus=1), node("gpu-1", gpus=1), waiting("other"), *worker, ends, new_revision=False)
+    assert found.verdict is Verdict.STUCK
+    assert AGAIN in str(found.sentence)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        beside_another(
+            {"type": "Recreate"}
+        ),  # the new pod is made when the place is free: whoever waits was there before
+        beside_another(terminationGracePeriodSeconds=0),  # the old pod is gone as soon as it is deleted: no time passes
+        beside_another(other=waiting("other", priority=1)),  # priority goes before time
+        [*beside_another(other=waiting("other", nodeSelector={"pool": "b"})), node("gpu-1", labels={"pool": "b"})],
+    ],
+)
+def test_where_its_time_cannot_decide_it_is_proven(items: list[Item]) -> None:
+    found = ask(*items)
+    assert "seconds decide" not in str(found.sentence)
+    assert found.ties is not None
+    assert found.ties.proven
+
+
+def test_where_there_is_room_for_both_it_is_proven() -> None:
+    worker = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(0, 1))
+    held = pod("held", pod_spec(gpus=1), on="gpu-0")
+    held["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
+    items = [node("gpu-0", gpus=2), *worker, held, waiting("other")]
+    assert roll(*items).simulation.queue.is_overtaken
+    found = ask(*items)
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    assert str(found.ties.sentence) == "completes in every placement (proven)"
+
+
 # ── Jobs that are pushed out ─────────────────────────────────────────────────────────────────────────────────────────
 def training(pods: int = 2, failed: int = 0, **spec: Any) -> list[Item]:
     """A Job of pods that anybody may push out."""

@@ -185,7 +185,7 @@ def test_of_many_that_wait_too_a_few_are_named() -> None:
     remedy = by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0"), *rivals)))[RemedyKind.FREE_CAPACITY]
     named = "ml/rival-0, ml/rival-1, ml/rival-2 and 2 more"
     assert str(remedy.title) == f"maxSurge 0, maxUnavailable 1, with {named} at 0 replicas meanwhile"
-    assert str(remedy.sentence).endswith(f"without that, {named} take the place of the first old pod")
+    assert str(remedy.sentence).endswith(f"without that, {named} may take the place of the first old pod")
     assert sum("--replicas=0" in str(step) for step in remedy.steps) == 5, "each is scaled"
 
 
