@@ -8,14 +8,13 @@ said. Source: kubernetes `plugin/pkg/admission/defaulttolerationseconds`, `pkg/c
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
+from planner.capacity.certain_losses import Counting, Outcome
 from planner.capacity.evictions import settle
 from planner.ground import collector
-from planner.ground.records import Record
 from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
 from planner.rollout.controllers.registry import making_anew
@@ -26,37 +25,12 @@ from planner.rollout.timing import Stopwatch
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape
 
 _AT_ONCE: Final = 16  # losses, after which what they left in cycles is given back
 Spares = tuple[tuple[int, int], ...]
 """(node, how many more like it), in the order of nodes."""
 NONE: Final[Spares] = ()
-
-
-class Outcome(Record):
-    """What a loss comes to.
-
-    Attributes
-    ----------
-    pods : that were on the nodes, without those of DaemonSets
-    missing : workload → pods fewer of it than before
-    torn : workload → (groups that aren't whole any more, pods of a group): what is left of such a group does nothing
-    waiting : of all of these, whose successors wait for a node
-    unknown : of all of these, whose controller isn't played, so that it isn't known whether they come back
-    preempted : workload → its pods that were pushed out
-    seconds : until the last that comes back is Ready; 0 where none does
-    shapes : of the successors that wait → how many
-    """
-
-    pods: int
-    missing: Mapping[str, int]
-    waiting: int
-    unknown: int
-    preempted: Mapping[str, int]
-    seconds: float
-    shapes: Mapping[Shape, int]
-    torn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+Watch = Callable[[Simulation, float], None]
 
 
 class Player:
@@ -65,11 +39,9 @@ class Player:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.plays = 0
-        self._grown: dict[Spares, Cluster] = {NONE: cluster}
+        self._grown: dict[Spares, Counting] = {NONE: Counting(cluster)}
 
-    def lose(
-        self, nodes: Sequence[int], spares: Spares = NONE, watch: Callable[[Simulation, float], None] = lambda *_: None
-    ) -> Outcome:
+    def lose(self, nodes: Sequence[int], spares: Spares = NONE, watch: Watch | None = None) -> Outcome:
         """The nodes are lost; `spares` are there before, and who waits today takes them first. `watch` is told each quiet moment and its
         seconds, the first before the loss.
 
@@ -81,7 +53,11 @@ class Player:
         self.plays += 1
         if not self.plays % _AT_ONCE:
             collector.clear_up()  # no cell holds a simulation: one that is older than what it holds would keep it
-        cluster = self._with(spares)
+        counting = self.counting(spares)
+        cluster = counting.cluster
+        if watch is None and (found := counting.outcome(nodes)) is not None:
+            return found
+        watch = watch or (lambda *_: None)
         simulation = Simulation(cluster)
         simulation.clock.tick = 0
         simulation.replacement = partial(making_anew, simulation)
@@ -94,7 +70,7 @@ class Player:
         watch(simulation, clock.seconds + waited)
         return _told(simulation, gone, clock.seconds + waited)
 
-    def _with(self, spares: Spares) -> Cluster:
+    def counting(self, spares: Spares) -> Counting:
         found = self._grown.get(spares)
         if found is None:
             new = [
@@ -102,11 +78,11 @@ class Player:
                 for node, many in spares
                 for number in range(many)
             ]
-            found = self._grown[spares] = self.cluster.grown(tuple(new))
+            found = self._grown[spares] = Counting(self.cluster.grown(tuple(new)))
         return found
 
 
-def _passes(simulation: Simulation, clock: Stopwatch, watch: Callable[[Simulation, float], None]) -> None:
+def _passes(simulation: Simulation, clock: Stopwatch, watch: Watch) -> None:
     watch(simulation, clock.seconds)
     clock.pass_by(simulation)
 

@@ -14,9 +14,10 @@ from itertools import combinations_with_replacement, islice
 from math import ceil, comb
 from typing import Final
 
+from planner.capacity.certain_losses import Outcome
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
-from planner.capacity.losses import NONE, Outcome, Player, Spares
+from planner.capacity.losses import NONE, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
 from planner.ground import collector

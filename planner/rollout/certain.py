@@ -50,7 +50,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
         return None
     if workload.namespace in ruled_namespaces(cluster):
         return None
-    if workload.strategy.kind == ON_DELETE or not _is_plain(workload.template.spec):
+    if workload.strategy.kind == ON_DELETE or not is_tried_as_told(workload.template.spec):
         return None
     pods = _old_pods(cluster, workload)
     if pods is None or cluster.remember(_is_stirred):
@@ -81,7 +81,7 @@ def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
     return any(replica_set.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for replica_set in active)
 
 
-def _is_plain(spec: PodSpec) -> bool:
+def is_tried_as_told(spec: PodSpec) -> bool:
     """Whether pods are tried as the template says: not gated, not another scheduler's, nothing added at admission."""
     return not (spec.scheduling_gates or spec.runtime_class_name) and spec.scheduler_name == DEFAULT_SCHEDULER
 

@@ -15,7 +15,7 @@ from planner.kubernetes.records import Pod, Workload
 from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.simulation import Simulation
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.pod import LivePod
 
 DEFAULT_STARTUP_SECONDS = 30.0  # stated wherever it is used: no pod of the workload could be learnt from
@@ -126,10 +126,12 @@ class Stopwatch:
         if given is not None:
             return given.startup_seconds
         owner = self._workload_of(pod) or workloads_by_owner(self._cluster).get(pod.owner, pod.owner)
-        return self._cluster.remember(_learnt_start, owner)
+        return start_seconds(self._cluster, owner)
 
 
-def _learnt_start(cluster: Cluster, key: str) -> float:
+@once_a_cluster
+def start_seconds(cluster: Cluster, key: str) -> float:
+    """Of a pod of the workload, as the snapshot's show it."""
     workload = workloads_by_key(cluster).get(key)
     learnt = learn_start(cluster.snapshot.pods[i] for i in pods_of(cluster, workload)) if workload else None
     return learnt.seconds if learnt is not None else DEFAULT_STARTUP_SECONDS

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from random import Random
 
 import pytest
 import yaml
 
+from planner.capacity.certain_losses import Counting, Outcome
 from planner.capacity.changes import parse_change
-from planner.capacity.losses import Outcome, Player
+from planner.capacity.evictions import at_rest
+from planner.capacity.losses import NONE, Player
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.rollout.prepared import compiled
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, read_items, snapshot
+from tests.properties.random_rollouts import case_of
+from tests.rollout.rollouts import stateful_set
 
 
 def found(*items: Item | list[Item], **asked: object) -> Survival:
@@ -122,6 +131,59 @@ def test_on_the_demo_it_is_what_deleting_each_node_comes_to() -> None:
     assert answer.is_for_all
 
 
+# ── counted, not played ──────────────────────────────────────────────────────────────────────────────────────────────
+def held_against_play(cluster: Cluster, losses: Sequence[Sequence[int]], luck: Random) -> Counter[str]:
+    """Losses that are counted, without and with a spare node, held against two draws of each; how many there were of which kind."""
+    player, compared = Player(cluster), Counter[str]()
+    for nodes in losses:
+        for spares in (NONE, ((luck.randrange(cluster.node_count), 1),)):
+            if player.counting(spares).outcome(nodes) is None:
+                continue
+            counted = player.lose(nodes, spares)
+            compared += Counter(
+                all=1, waiting=counted.waiting > 0, later=counted.seconds > 30, back=counted.seconds > 0
+            )
+            for seed in range(2):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr("planner.capacity.losses.Simulation", partial(Simulation, seed=seed))
+                    played = player.lose(nodes, spares, watch=lambda *_: None)
+                assert played == counted
+                assert list(played.shapes) == list(counted.shapes)  # who waits first
+    return compared
+
+
+def test_a_loss_that_is_counted_is_the_played_one_however_it_is_drawn() -> None:
+    compared, luck = Counter[str](), Random(33)
+    for seed in range(90):
+        cluster = at_rest(read_items(case_of(seed).items))
+        places = range(cluster.node_count)
+        pairs = [luck.sample(places, 2)] if len(places) > 1 else []
+        compared += held_against_play(cluster, [*([place] for place in places), *pairs], luck)
+    cluster = at_rest(demo.read())
+    compared += held_against_play(cluster, [[place] for place in range(cluster.node_count)], luck)
+    assert min(compared[kind] for kind in ("waiting", "back")) > 20, compared
+
+
+def test_one_pod_a_node_and_ordered_pods_are_counted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The web has a pod on every node and nowhere to go; a StatefulSet's two pods come back one after the other."""
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
+    names = [f"n{i}" for i in range(6)]
+    web = deployment("web", names, pod_spec(affinity=apart))
+    cluster = at_rest(snapshot(*map(node, names), web, stateful_set("db", ["n0", "n1", "n0"], pod_spec())))
+    compared = held_against_play(cluster, [[place] for place in range(6)], Random(1))
+    assert (compared["all"], compared["waiting"], compared["later"]) == (12, 6, 2), compared
+    monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
+    assert [Player(cluster).lose([place]).waiting for place in range(6)] == [1] * 6
+
+
+def test_a_namespace_with_a_quota_is_played() -> None:
+    items = [node("n0"), node("n1"), *deployment("a", ["n0"], pod_spec())]
+    assert Counting(Cluster(snapshot(*items))).outcome([0]) is not None
+    quota = {"kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "ml"}, "spec": {"hard": {"pods": "1"}}}
+    assert Counting(Cluster(snapshot(*items, quota))).outcome([0]) is None
+
+
 def test_upgrades_tell_which_budget_holds_pods_back() -> None:
     label = {"cloud.google.com/gke-nodepool": "p"}
     items = [
@@ -136,7 +198,7 @@ def test_upgrades_tell_which_budget_holds_pods_back() -> None:
 
 
 def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 1)
+    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 0)
     made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
     assert (made.losses, made.too_large) == ((), ("n0",))
     assert "too large to be played: n0" in str(made.sentence)

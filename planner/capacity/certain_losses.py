@@ -1,0 +1,219 @@
+"""Losses of nodes that are counted instead of played: where neither an order nor a choice among nodes can make a difference.
+
+A pod that is made anew takes room on one node. So a pod surely comes back where it has as many nodes as pods are made, or a node
+that holds all of them together, and more of those than others could keep it off; and it surely waits where no node takes it as
+the cluster is, since nobody who comes makes room. What isn't of that kind is played (`planner.capacity.losses`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.ground.budget import current
+from planner.ground.records import Record, replace
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
+from planner.kubernetes.kinds import STATEFUL_SET, kind_called
+from planner.kubernetes.records import FrozenMap, Labels, Pod, PodSpec, ReplicaSet, Workload
+from planner.rollout.admission import Admission
+from planner.rollout.beside import ruled_namespaces
+from planner.rollout.certain import is_tried_as_told
+from planner.rollout.ownership import pods_by_node, pods_by_owner, sets_by_key, workloads_by_key, workloads_by_owner
+from planner.rollout.pods import unfinished
+from planner.rollout.simulation import units_of_attempt
+from planner.rollout.timing import start_seconds
+from planner.rollout.waiting import waiting_of
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, once_a_cluster
+from planner.scheduling.filters import feasible, is_judged_alone
+from planner.scheduling.shape import Shape, alike, compile_shape
+from planner.scheduling.state import State
+
+
+class Outcome(Record):
+    """What a loss comes to.
+
+    Attributes
+    ----------
+    pods : that were on the nodes, without those of DaemonSets
+    missing : workload → pods fewer of it than before
+    torn : workload → (groups that aren't whole any more, pods of a group): what is left of such a group does nothing
+    waiting : of all of these, whose successors wait for a node
+    unknown : of all of these, whose controller isn't played, so that it isn't known whether they come back
+    preempted : workload → its pods that were pushed out
+    seconds : until the last that comes back is Ready; 0 where none does
+    shapes : of the successors that wait → how many
+    """
+
+    pods: int
+    missing: Mapping[str, int]
+    waiting: int
+    unknown: int
+    preempted: Mapping[str, int]
+    seconds: float
+    shapes: Mapping[Shape, int]
+    torn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class _Maker(Record, kw_only=False, eq=False):
+    """What makes pods anew: all that it shall have are there. `spec`: as admitted; `is_ordered`: one after the other."""
+
+    key: str
+    of: ReplicaSet | Workload
+    spec: PodSpec
+    is_ordered: bool = False
+
+    def ordered(self, pods: list[Pod]) -> list[Pod]:
+        """As they are made anew."""
+        return pods if isinstance(self.of, ReplicaSet) else sorted(pods, key=lambda pod: (len(pod.name), pod.name))
+
+    def labels(self, pod: Pod) -> Labels:
+        """Of the pod in place of `pod`."""
+        if isinstance(self.of, ReplicaSet):
+            return self.of.template.labels
+        revision, ordinal = pod.labels[CONTROLLER_REVISION_HASH], pod.name.rpartition("-")[2]
+        own = {CONTROLLER_REVISION_HASH: revision, STATEFULSET_POD_NAME: pod.name, POD_INDEX: ordinal}
+        return FrozenMap({**self.of.template.labels, **own})
+
+
+@once_a_cluster
+def _maker(cluster: Cluster, owner: str, uid: str, namespace: str) -> _Maker | None:
+    """Who makes the pods of an owner anew; None where that isn't just as many as are lost."""
+    of: ReplicaSet | Workload | None = sets_by_key(cluster).get(owner) or workloads_by_key(cluster).get(owner)
+    own = [cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(uid, ())]
+    if of is None or of.uid != uid or namespace in ruled_namespaces(cluster) or of.min_ready_seconds:
+        return None
+    if len(own) != of.replicas or any(p.deleted_at is not None or p.node_name not in cluster.node_index for p in own):
+        return None
+    key = workloads_by_owner(cluster).get(owner, owner)
+    workload = workloads_by_key(cluster).get(key)
+    if not is_tried_as_told(of.template.spec) or (workload is not None and workload.groups is not None):
+        return None
+    spec = cluster.snapshot.derived.once(Admission, cluster.snapshot).prepare(namespace, of.template.spec)
+    if isinstance(of, ReplicaSet):
+        return _Maker(key, of, spec)
+    ordinals = {f"{of.name}-{of.start_ordinal + i}" for i in range(of.replicas)}
+    revision = of.update_revision or of.current_revision
+    if of.kind != STATEFUL_SET.name or of.owner is not None or of.claim_templates or of.strategy.partition:
+        return None
+    if not revision or any(p.labels.get(CONTROLLER_REVISION_HASH) != revision or not p.is_ready for p in own):
+        return None
+    return _Maker(key, of, spec, of.pod_management_policy != "Parallel") if {p.name for p in own} == ordinals else None
+
+
+@once_a_cluster
+def _is_calm(cluster: Cluster) -> bool:
+    """Whether nothing moves, and who waits finds no place when pods go with their nodes."""
+    if unfinished(cluster) or cluster.later or cluster.closed or cluster.absent:
+        return False
+    rest, state = waiting_of(cluster), State(cluster)
+    return not rest.others and all(is_judged_alone(state, line.shape) for line in rest.lines)
+
+
+@once_a_cluster
+def _lowest_priority(cluster: Cluster) -> int:
+    return min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
+
+
+class Counting:
+    """Counts losses on one cluster, which may have grown."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster, self._state = cluster, State(cluster)
+        self._before = cluster.smaller or cluster  # with the same pods: who makes them is worked out once
+        self._shapes: dict[tuple[_Maker, Labels], Shape] = {}
+        self._open: dict[Shape, BoolArray | None] = {}
+
+    def outcome(self, nodes: Sequence[int]) -> Outcome | None:
+        """What becomes of the pods on the nodes; None where it has to be played."""
+        cluster, lost = self._before, dict[_Maker, list[Pod]]()
+        if not _is_calm(cluster) or (cluster is not self.cluster and cluster.unbound):
+            return None
+        here = pods_by_node(cluster, None)
+        for pod in (cluster.snapshot.pods[i] for node in nodes for i in sorted(here.get(node, ()))):
+            if pod.owner is None:
+                return None
+            if not kind_called(pod.owner.kind).is_per_node:
+                maker = _maker(cluster, pod.owner.key(pod.namespace), pod.owner.uid, pod.namespace)
+                if maker is None:
+                    return None
+                lost.setdefault(maker, []).append(pod)
+        made = {maker: [self._shape(maker, pod) for pod in maker.ordered(some)] for maker, some in lost.items()}
+        shapes = [shape for some in made.values() for shape in some]
+        current().spend(len(shapes))
+        found = self._places(nodes, Counter(shapes))
+        if found is None:  # played, each is tried once at least, of those that are made one after the other the first
+            tried = [shape for maker, some in made.items() for shape in (some[:1] if maker.is_ordered else some)]
+            current().foresee(sum(map(units_of_attempt, tried)))
+            return None
+        ticks, missing = list[float](), Counter[str]()
+        for maker, some in made.items():
+            placed = sum(found[shape] for shape in some)
+            if maker.is_ordered and placed < len(some) > 1:
+                return None
+            steps = placed if maker.is_ordered else min(placed, 1)
+            ticks += [0.0] * (steps - len(ticks))
+            ticks[:steps] = [max(tick, start_seconds(cluster, maker.key)) for tick in ticks[:steps]]
+            missing[maker.key] += len(some) - placed
+        waiting = Counter(shape for shape in shapes if not found[shape])
+        return Outcome(
+            pods=len(shapes), missing=+missing, waiting=waiting.total(), unknown=0, preempted={}, seconds=sum(ticks, 0.0), shapes=waiting,
+        )  # fmt: skip
+
+    def _shape(self, maker: _Maker, pod: Pod) -> Shape:
+        """Of the pod that is made in place of `pod`."""
+        of, about = maker.of, (maker, maker.labels(pod))
+        if about not in self._shapes:
+            self._shapes[about] = compile_shape(
+                self.cluster, of.namespace, about[1], maker.spec, default_selector=of.selector
+            )
+        return self._shapes[about]
+
+    def _places(self, nodes: Sequence[int], shapes: Counter[Shape]) -> dict[Shape, bool] | None:
+        """Whether pods of each shape surely find a place, or surely don't; None where that isn't certain of all."""
+        found, count, lost = dict[Shape, bool](), shapes.total(), np.array(nodes, dtype=np.intp)
+        lowest = min((_lowest_priority(self._before), *(shape.priority for shape in shapes)))
+        for shape in shapes:
+            is_open = self._open_to(shape)
+            if is_open is None:
+                return None
+            number = int(np.count_nonzero(is_open)) - int(np.count_nonzero(is_open[lost]))
+            if not number and shape.may_preempt and shape.priority > lowest:
+                return None
+            found[shape] = number > 0
+            if 0 < number < count and not self._holds_all(shape, shapes, np.setdiff1d(np.flatnonzero(is_open), lost)):
+                return None
+        return found
+
+    def _open_to(self, shape: Shape) -> BoolArray | None:
+        """The nodes that take a pod of the shape now: bool[node]; None where more than what is on a node itself decides."""
+        cluster, state = self.cluster, self._state
+        kind = alike(cluster, shape).shape if is_judged_alone(state, shape) else shape
+        if kind not in self._open:
+            terms = (*shape.anti_affinity, *state.terms_about(shape, state.anti))
+            is_plain = (replace(shape, anti_affinity=()) if shape.anti_affinity else shape).is_plain
+            is_local = is_plain and all(
+                len(cluster.domains(term.topology_key).values) == cluster.node_count for term in terms
+            )
+            self._open[kind] = feasible(state, kind) if is_local else None
+        return self._open[kind]
+
+    def _holds_all(self, shape: Shape, shapes: Counter[Shape], nodes: NDArray[np.intp]) -> bool:
+        """Whether more of the nodes hold all the pods together than pods that keep one of the shape off could take."""
+        cluster, left = self.cluster, self._state.free[:, nodes].copy()
+        for other, number in shapes.items():
+            for row, amount in (*other.asks, (PODS_ROW, 1)):
+                left[row] -= number * amount
+        rivals = sum(number for other, number in shapes.items() if _keep_apart(cluster, shape, other))
+        return int((left >= 0).all(axis=0).sum()) > rivals - _keep_apart(cluster, shape, shape)
+
+
+def _keep_apart(cluster: Cluster, one: Shape, other: Shape) -> bool:
+    return any(
+        term.matches(cluster, b.namespace, b.labels)
+        for a, b in ((one, other), (other, one))
+        for term in a.anti_affinity
+    )
