@@ -56,26 +56,17 @@ class ClusterBill(ClusterCost):
     hidden_usd: float = 0.0  # of the lines that are hidden, a month
 
 
-Bound = Iterable[tuple[Pod, str]]
-"""Pods that hold room, each with the node that it does on."""
+Asking = Iterable[tuple[Pod, str, Amounts]]
+"""Pods that hold room, the node that each does on, and what it requests."""
 
 
-def bound_pods(snapshot: Snapshot) -> Iterator[tuple[Pod, str]]:
-    """Pods that are bound and not finished; they hold what they request, terminating ones until they are gone."""
-    return ((pod, pod.node_name) for pod in snapshot.pods if pod.holds_room)
-
-
-def _asking(bound: Bound, used: Mapping[str, Mapping[str, int]] = EMPTY) -> Iterator[tuple[Pod, str, Amounts]]:
-    """Each pod, its node, and what it requests, or of what it has `used` that where it is more. Specs are told by identity: pods alike
-    share theirs, and comparing them would cost too much."""
-    asked: dict[int, Amounts] = {}
-    for pod, node in bound:
-        amounts = asked.get(id(pod.spec))
-        if amounts is None:
-            amounts = asked[id(pod.spec)] = pod_requests(pod.spec)
-        if used and (more := used.get(pod.uid)) is not None:
-            amounts = FrozenMap({**amounts, **{name: max(amounts.get(name, 0), more[name]) for name in more}})
-        yield pod, node, amounts
+@once_a_snapshot
+def asking_pods(snapshot: Snapshot) -> list[tuple[Pod, str, Amounts]]:
+    """Pods that are bound and not finished; they hold what they request, terminating ones until they are gone. Specs are told by
+    identity: pods alike share theirs, and comparing them would cost too much. Don't change it."""
+    bound = [pod for pod in snapshot.pods if pod.holds_room]
+    asked = {key: pod_requests(spec) for key, spec in {id(pod.spec): pod.spec for pod in bound}.items()}
+    return [(pod, pod.node_name, asked[id(pod.spec)]) for pod in bound]
 
 
 def _added_up(each: Sequence[Amounts]) -> Amounts:
@@ -99,7 +90,7 @@ def _used(snapshot: Snapshot) -> dict[str, dict[str, int]]:
         amounts = {CPU: usage.cpu_millicores or 0, MEMORY: usage.working_set_bytes}
         seen[usage.namespace, usage.pod][usage.container] = amounts
     found = {}
-    for pod, _ in bound_pods(snapshot):
+    for pod, _, _ in asking_pods(snapshot):
         if (own := seen.get((pod.namespace, pod.name))) is not None:
             found[pod.uid] = {
                 name: sum(
@@ -121,7 +112,7 @@ def _requested(snapshot: Snapshot) -> dict[str, Amounts] | None:
 def usd_of_pods(book: PriceBook, snapshot: Snapshot) -> dict[str, float]:
     """Uid of a pod on a node → what it bears of it, USD an hour; without those on nodes that have no price."""
     of_node: dict[str, dict[str, Amounts]] = defaultdict(dict)
-    for pod, node, amounts in _asking(bound_pods(snapshot)):
+    for pod, node, amounts in asking_pods(snapshot):
         of_node[node][pod.uid] = amounts
     nodes = {one.name: one for one in snapshot.nodes}
     return {
@@ -178,14 +169,14 @@ def bill(
     pool_of = {node.name: node_pool(node) or NO_POOL for node in snapshot.nodes} if by == POOL else None
     held = held_by_node(snapshot, by)
     if used and held is not None:
-        held = holders(snapshot, bound_pods(snapshot), by, used)
+        held = holders(snapshot, asking_pods(snapshot), by, used)
     by_node = tuple(allocate(cost.nodes, nodes, held, pool_of))
     lines = (*added_up(by_node, pool_of), *_unused(cost))
     known = {field.name: getattr(cost, field.name) for field in fields(ClusterCost)}
     usd_a_month = sum(round(100 * line.usd) for line in lines) / 100 if cost.nodes else None
     idle = _idle(lines) if cost.nodes and not unseen_pods else None
     if counts_usage:
-        every = sum(1 for _ in bound_pods(snapshot))
+        every = len(asking_pods(snapshot))
         rest = f"; the other {every - len(used):,} count by what they request" if len(used) < every else ""
         said = f"usage is of one moment (metrics-server), of {len(used):,} of {count(every, 'pod')}{rest}"
         known["notes"] = (*known["notes"], said)
@@ -273,7 +264,7 @@ def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     InputError
         When `by` is none of namespace, label:NAME, pool and workload.
     """
-    found = holders(snapshot, bound_pods(snapshot), by)
+    found = holders(snapshot, asking_pods(snapshot), by)
     return None if _unseen_pods(snapshot) else found
 
 
@@ -284,7 +275,7 @@ def _unseen_pods(snapshot: Snapshot) -> str:
 
 
 def holders(
-    snapshot: Snapshot, bound: Bound, by: str = NAMESPACE, used: Mapping[str, Mapping[str, int]] = EMPTY
+    snapshot: Snapshot, asking: Asking, by: str = NAMESPACE, used: Mapping[str, Mapping[str, int]] = EMPTY
 ) -> dict[str, list[Held]]:
     """`held_by_node` where the snapshot's pods are elsewhere, or what they use counts (`_used`)."""
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
@@ -296,22 +287,18 @@ def holders(
         )
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
-
-    def whose(pod: Pod) -> tuple[str, Share]:
+    each: dict[str, dict[tuple[str, Share], list[Amounts]]] = defaultdict(lambda: defaultdict(list))
+    for pod, node, amounts in asking:
+        if used and (more := used.get(pod.uid)) is not None:  # of what it has used that, where it is more
+            amounts = FrozenMap({**amounts, **{name: max(amounts.get(name, 0), more[name]) for name in more}})
         if pod.namespace in SYSTEM_NAMESPACES:
-            return pod.namespace, Share.SHARED
-        if label:
+            who = pod.namespace, Share.SHARED
+        elif label:
             said = pod.labels.get(label) or spaces.get(pod.namespace, EMPTY).get(label)
-            return str(said) if said else f"no label {label}", Share.USED
-        return keys[pod.uid] if keys else pod.namespace, Share.USED
-
-    each: dict[str, dict[tuple[str, Share], list[Amounts]]] = {}
-    for pod, node, amounts in _asking(bound, used):
-        there, who = each.setdefault(node, {}), whose(pod)
-        if (own := there.get(who)) is None:
-            there[who] = [amounts]
+            who = str(said) if said else f"no label {label}", Share.USED
         else:
-            own.append(amounts)
+            who = keys[pod.uid] if keys else pod.namespace, Share.USED
+        each[node][who].append(amounts)
     return {
         node: [
             Held(name=name, share=share, requests=_added_up(there[name, share]))

@@ -413,25 +413,36 @@ class State:
 
     def relocate(self, shape: Shape, before: int, after: int) -> None:
         """A bound pod goes from one node to another."""
-        self.remove(shape, before, is_terminating=False)
-        self.add(shape, after)
+        if (moved := self._moved.get(shape)) is None:
+            moved = self._moved[shape] = self._amounts_of(shape)
+        self._amounts[:, before] -= moved
+        self._amounts[:, after] += moved
+        self._relocated(shape, before, after)
 
     def relocate_all(self, moves: Sequence[tuple[Shape, int, int]]) -> None:
         """`relocate` of many, (shape, before, after) of each, that are of one priority and ask for the same amounts."""
-        first, befores, afters = moves[0][0], [move[1] for move in moves], [move[2] for move in moves]
-        count = self.cluster.node_count
-        change = np.bincount(afters, minlength=count) - np.bincount(befores, minlength=count)
-        below = [table for priority, table in self._below.items() if first.priority < priority]
-        for row, amount in (*first.asks, (PODS_ROW, 1)):
-            self.free[row] -= amount * change
-            for table in (self.used, *below):
-                table[row] += amount * change
-        self.scored += np.outer(first.scored, change)
+        nodes = np.array(
+            [move[1:] for move in moves], dtype=np.intp
+        ).T.ravel()  # those left, then those that are gone to
+        one = self._amounts_of(moves[0][0])
+        np.add.at(self._amounts.T, nodes, np.repeat([-one, one], len(moves), axis=0))
         for shape, before, after in moves:
+            self._relocated(shape, before, after)
+
+    def _relocated(self, shape: Shape, before: int, after: int) -> None:
+        self._moves += ((shape, before, -1, -1), (shape, after, 1, 1))
+        self.changed += (before, after)
+        self.touched |= {before, after}
+        below = [table for priority, table in self._below.items() if shape.priority < priority] if self._below else ()
+        counts, is_carried = self._counts_of(shape), _is_carried(shape)
+        if counts or is_carried or below:
             for node, pods in ((before, -1), (after, 1)):
-                if _is_carried(shape):
+                for table in below:
+                    _add_requests(table, shape, node, pods)
+                if is_carried:
                     self._carry(shape, node, pods)
-                self._note(shape, node, pods, pods)
+                for count in counts:
+                    count.add(node, pods)
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""

@@ -70,5 +70,5 @@ class BulkLosses:
             self.upcoming[behind] = self._moments[self._row[behind], self._place[behind]]
             behind = behind[self.upcoming[behind] <= now[behind]]
 
-    def keep(self, lanes: Booleans) -> None:
+    def keep(self, lanes: NDArray[np.intp]) -> None:
         self._row, self._place, self.upcoming = self._row[lanes], self._place[lanes], self.upcoming[lanes]

@@ -31,7 +31,7 @@ from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.allocation import Bought, Cents, Held, Share, allocated_cents, bought, shares
-from planner.pricing.bill import NAMESPACE, WORKLOAD, bound_pods, cost_cluster, held_by_node, holders
+from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
@@ -717,8 +717,9 @@ def _after(plan: _Plan, freed: set[str]) -> tuple[list[NodeCost], dict[str, Node
             nodes |= dict.fromkeys(repacked.new_nodes, kind.template)
     before = held_by_node(snapshot, NAMESPACE)
     others = {*placed.values(), *(snapshot.pods[number].node_name for one in done for number in one.placed)} | freed
-    moved = ((pod, placed.get(id(pod), node)) for pod, node in bound_pods(snapshot) if before is None or node in others)
-    held = holders(snapshot, ((pod, node) for pod, node in moved if node not in freed))
+    asking = [one for one in asking_pods(snapshot) if before is None or one[1] in others]
+    moved = ((pod, placed.get(id(pod), node), amounts) for pod, node, amounts in asking)
+    held = holders(snapshot, (one for one in moved if one[1] not in freed))
     return costs, nodes, held | {node: some for node, some in (before or {}).items() if node not in others}
 
 

@@ -14,6 +14,7 @@ from math import inf
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
@@ -90,9 +91,9 @@ class _Lanes:
     instant: Ints  # the first that hasn't been looked at
     moment: Floats  # when that is
 
-    def keep(self, lanes: Booleans) -> None:
+    def keep(self, lanes: NDArray[np.intp]) -> None:
         for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name)[lanes])
+            setattr(self, field.name, getattr(self, field.name).take(lanes, axis=0))
 
 
 _TALLIES: Final = tuple(field.name for field in fields(_Lanes))[:10]
@@ -428,8 +429,10 @@ class _Chunk:
 
     def _retire(self, done: Booleans) -> None:
         """Write down what the lanes that are done came to, and go on without them."""
-        state = self.state
-        self.tallies[:, state.lane[done]] = np.stack([getattr(state, name)[done] for name in _TALLIES])
-        self.ready[state.lane[done]] = state.ready[done]
-        state.keep(~done)
-        self.bulk_losses.keep(~done)
+        state, ended, left = self.state, np.flatnonzero(done), np.flatnonzero(~done)
+        lane = state.lane[ended]
+        for tally, name in zip(self.tallies, _TALLIES, strict=True):
+            tally[lane] = getattr(state, name).take(ended)
+        self.ready[lane] = state.ready.take(ended, axis=0)
+        state.keep(left)
+        self.bulk_losses.keep(left)
