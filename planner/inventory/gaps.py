@@ -22,6 +22,7 @@ from planner.ground.records import replace
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
+SYSTEM = "kube-system"  # kubeadm and the clouds keep pods there (EKS Auto Mode and OpenShift may not, which have others of their own)
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
 
 
@@ -48,6 +49,9 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield from _nodes(snapshot, lasting)
     yield from _owners(snapshot, lasting, is_listed)
     if POD.name in is_listed:
+        spaces = {pod.namespace for pod in lasting}
+        if len(spaces) == 1 and any(one.name == SYSTEM for one in snapshot.namespaces) and SYSTEM not in spaces:
+            yield POD.name, "it has those of one namespace, and the cluster has others"
         pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
         direct = (workload for workload in snapshot.every_workload if not workload.traits.part)
         owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]

@@ -102,6 +102,23 @@ def test_what_is_there_tells_of_what_is_not(items: list[Item], kinds: set[str]) 
     assert partial(read(items)) == kinds
 
 
+@pytest.mark.parametrize(
+    ("spaces", "others", "is_whole"),
+    [
+        (["prod", "kube-system"], [], False),  # kubectl get … -n prod
+        (["prod"], [], True),
+        (["prod", "kube-system"], ["kube-system"], True),
+        (["prod", "kube-system", "openshift-dns"], ["openshift-dns"], True),  # whose kube-system is empty
+    ],
+)
+def test_pods_of_one_namespace_are_not_all(spaces: list[str], others: list[str], is_whole: bool) -> None:
+    beside = [pod(f"dns-{space}", owner=None, namespace=space) for space in others]
+    pods = [pod(f"web-{i}") for i in range(3)]
+    found = read([NODE, DEPLOYMENT, SETS, *pods, *beside, *(named("Namespace", space) for space in spaces)])
+    assert (found.presence["Pod"] is Presence.PRESENT) is is_whole
+    assert ("it has those of one namespace" in found.reading.partial.get("Pod", "")) is not is_whole
+
+
 def test_a_node_that_went_with_pods_that_finished_is_no_gap() -> None:
     done = pod("done", node="gone", owner=None)
     done["status"]["phase"] = "Succeeded"
