@@ -506,8 +506,8 @@ def _obstacles(cluster: Cluster, shape: Shape, placed: _Placed) -> tuple[Obstacl
             add(number, "are at their pod limit", "is at its pod limit", resource)
         else:
             add(number, f"lack {resource}", f"lacks {resource}", resource)
-    for code, number in Counter(placed.codes[matching].tolist()).items():
-        if code not in (Fails.NOTHING, Fails.RESOURCES) and code in REASONS:
+    for code, number in enumerate(np.bincount(placed.codes[matching]).tolist()):
+        if number and code not in (Fails.NOTHING, Fails.RESOURCES) and code in REASONS:
             add(number, REASONS[code].removeprefix("node(s) "))
     alone = int(((placed.codes == Fails.NOTHING) & (placed.counts > 0)).sum())
     if shape.host_ports and alone:
