@@ -85,6 +85,27 @@ class _Spreading:
         return np.where(codes >= 0, self.counts[nodes], _NO_LABEL) if self.by_node else codes
 
 
+class _Column:
+    """What the classes have of one spread in their keys, and the scores that it gives them where so many nodes (`size`) are feasible."""
+
+    __slots__ = ("by_node", "keys", "raw", "size", "spreading", "values")
+
+    def __init__(self, spreading: _Spreading, keys: list[int]) -> None:
+        self.spreading, self.keys, self.values = spreading, keys, set(keys)
+        self.by_node, self.size, self.raw = spreading.by_node, -1, list[float]()
+
+    def look(self, size: int) -> list[float]:
+        """The scores now."""
+        spreading, self.size = self.spreading, size
+        weight, skew = _log(size if self.by_node else len(self.values)), spreading.skew
+        shares = {
+            value: 0.0 if value < 0 else (value if self.by_node else spreading.counts.item(value)) * weight + skew
+            for value in self.values
+        }
+        self.raw = list(map(shares.__getitem__, self.keys))
+        return self.raw
+
+
 class Ranking:
     """The feasible nodes of `shape`, in classes, as of so much of `State.changed`."""
 
@@ -113,7 +134,7 @@ class Ranking:
         # of the classes as they are, in one order: those, what taints and preferences give them, and what they have of each spread
         self._listed: list[_Class] = []
         self._fixed: list[list[int]] = []
-        self._columns: list[tuple[_Spreading, list[int], set[int]]] = []
+        self._columns: list[_Column] = []
         self._class: list[_Class | None] = [None] * len(nodes)  # by place among the candidates
         self._level = [0] * len(nodes)
         self._known: dict[tuple[int, ...], int] = {}  # by a node's size and what is on it: the score of its amounts
@@ -216,14 +237,11 @@ class Ranking:
         for more in self._fixed:
             given = list(map(add, given, more))
         if self._columns:
-            raw = self._spread()
-            lowest, highest = int(min(raw) + 0.5), int(max(raw) + 0.5)
-            if highest:  # else all have the same
-                both = lowest + highest
-                given = [
-                    score + SPREAD_WEIGHT * ((both - int(one + 0.5)) * 100 // highest)
-                    for score, one in zip(given, raw, strict=True)
-                ]
+            raw = [int(one + 0.5) for one in self._spread()]
+            if highest := max(raw):  # else all have the same
+                both = min(raw) + highest
+                shares = [SPREAD_WEIGHT * ((both - one) * 100 // highest) for one in raw]
+                given = list(map(add, given, shares))
         most = max(given)
         if given.count(most) == 1:
             one = classes[given.index(most)]
@@ -241,22 +259,19 @@ class Ranking:
             if (highest := max(one.key[place] for one in classes)) > 0:
                 shares = (100 * one.key[place] // highest for one in classes)
                 self._fixed.append([weight * (100 - share if is_reversed else share) for share in shares])
-        columns = [[one.key[place] for one in classes] for place in range(2, 2 + len(self._spreads))]
-        self._columns = [(spread, keys, set(keys)) for spread, keys in zip(self._spreads, columns, strict=True)]
+        self._columns = [
+            _Column(spread, [one.key[place] for one in classes]) for place, spread in enumerate(self._spreads, start=2)
+        ]
         return classes
 
     def _spread(self) -> list[float]:
         """PodTopologySpread's raw scores by class."""
         raw: list[float] = []
-        for spreading, keys, values in self._columns:
-            skew, counts = spreading.skew, spreading.counts
-            weight = _log(self.count if spreading.by_node else len(values))
-            shares = {
-                value: 0.0 if value < 0 else (value if spreading.by_node else counts.item(value)) * weight + skew
-                for value in values
-            }
-            given = map(shares.__getitem__, keys)
-            raw = list(map(add, raw, given) if raw else given)
+        for column in self._columns:
+            given = column.raw
+            if not (column.by_node and column.size == self.count):  # else no node more or less is feasible
+                given = column.look(self.count)
+            raw = list(map(add, raw, given)) if raw else given
         return raw
 
 

@@ -35,6 +35,8 @@ class _Group:
     leaders: tuple[str, str]  # uids that stand for those who got Ready, and were created, at these times
     members: list[tuple[float, int, LivePod]] = field(default_factory=list)  # a heap; with what tells equals apart
     queued: Place | None = None  # where it stands in the order
+    keyed: tuple[float, int] = (math.inf, 0)  # the moment, and the pods beside, of which `key` is
+    key: Key = field(init=False)
 
 
 class DeletionOrder:
@@ -162,12 +164,13 @@ class DeletionOrder:
         return group
 
     def _key(self, group: _Group) -> Key:
-        ready = 0 if group.ready_at is None else self._age(group.ready_at)
         beside = -self._beside[group.node] if group.node != NOWHERE else 0
-        leaders = group.leaders
-        return (
-            *group.state, beside, ready, leaders[0], -group.restarts, self._age(group.created_at), leaders[1],
-        )  # fmt: skip
+        if group.keyed != (self._aged_at, beside):  # else nothing has changed since
+            ready, leaders = 0 if group.ready_at is None else self._age(group.ready_at), group.leaders
+            group.keyed, group.key = (self._aged_at, beside), (
+                *group.state, beside, ready, leaders[0], -group.restarts, self._age(group.created_at), leaders[1],
+            )  # fmt: skip
+        return group.key
 
     def _age(self, time: float) -> int:
         found = self._ages.get(time)
