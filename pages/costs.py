@@ -18,7 +18,8 @@ with whose:
     costs_view.shares(bill)
     costs_view.commitments()
 with pools:
-    costs_view.pools(bill)
+    if pools.open:
+        costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)
 costs_view.downloads_of(snapshot, settings, bill)

@@ -34,7 +34,9 @@ with order:
     fleet_view.kept_off(fleet)
     own_history.show(found)
 with ways:
-    savings_view.ways(found)
+    if ways.open:
+        savings_view.ways(found)
 with bears:
-    fleet_view.bearers(found)
+    if bears.open:
+        fleet_view.bearers(found)
 downloads.answer(QUESTION, snapshot, SavingsSettings(filter=filtered.wanted()), found, rows="moves")

@@ -40,19 +40,21 @@ with more:
     capacity_view.what_fits(answer)
     sections.of_queues(snapshot)
 with following:
-    st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
-    seats_view.next_pods(every.nodes, snapshot, kept)
+    if following.open:
+        st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")
+        seats_view.next_pods(every.nodes, snapshot, kept)
 with pools:
     st.caption("By requests of bound pods, not by use. Hatched: how far the pool may still grow, where somebody says.")
-    capacity_view.pools(answer)
+    capacity_view.pools(answer, is_open=pools.open)
 with seats:
     st.caption("Each node a row, each GPU a seat, by who holds it: by requests of bound pods, not by use.")
-    seats_view.seats(seats_view.chosen(nodes))
+    seats_view.seats(seats_view.chosen(nodes), is_open=seats.open)
 with free:
-    capacity_view.stranded(answer.fragments)
+    capacity_view.stranded(answer.fragments, is_open=free.open)
 with losses:
     sections.of_room(snapshot, shape)
     sections.of_losses(snapshot, given)
 with resources:
-    capacity_view.resources(answer)
+    if resources.open:
+        capacity_view.resources(answer)
 capacity_view.download(snapshot, settings, answer, typed, shape)

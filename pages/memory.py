@@ -21,27 +21,32 @@ RISKS, NODES, FIRST, CHANGE = "Risks", "Nodes", "Who goes first on a node", "Wha
 ON_LINK = {"node": FIRST, "size_gib": FIRST, "workload": CHANGE, "then_qos": CHANGE, "then_swap": CHANGE}
 risks, nodes, first, change = link.tabs([RISKS, NODES, FIRST, CHANGE], key="part", holds=ON_LINK)
 with risks:
-    memory_view.risks(plan.findings)
-    memory_view.classes(plan.cluster)
+    if risks.open:
+        memory_view.risks(plan.findings)
+        memory_view.classes(plan.cluster)
 with nodes:
-    memory_view.drawn_nodes(plan.cluster)
-    memory_view.nodes(plan)
+    if nodes.open:
+        memory_view.drawn_nodes(plan.cluster)
+        memory_view.nodes(plan)
 with first:
     st.caption("The kubelet evicts pods over their request first, then by priority, then by how far they are over it.")
     node = memory_inputs.node(plan.cluster)
     st.markdown(literal(node.sentence))
     eviction, values, page_cache = st.tabs(["Order of eviction", "cgroup values", "Page cache"])
     with eviction:
-        if any(pod.eviction_rank for pod in node.pods):
+        if first.open and any(pod.eviction_rank for pod in node.pods):
             charts.show(memory_eviction.figure(node), key="eviction", alt=memory_eviction.alt(node))
         memory_view.drawn_pods(node)
-        memory_view.order(plan, node)
+        if first.open:
+            memory_view.order(plan, node)
     with values:
         st.caption("cgroup v2, in bytes; in brackets: not written, the kernel's default.")
-        memory_view.cgroups(node)
+        if first.open:
+            memory_view.cgroups(node)
     with page_cache:
         memory_view.page_cache(node, memory_inputs.size_gib())
 with change:
     asked, then = memory_inputs.what_if(snapshot, kubelet)
-    memory_view.what_if(cache.answer(plan_memory.memory_what_if, snapshot, kubelet, asked, then, stats))
+    if change.open:
+        memory_view.what_if(cache.answer(plan_memory.memory_what_if, snapshot, kubelet, asked, then, stats))
 downloads.answer(plan_memory.QUESTION, snapshot, settings, plan, rows="containers")

@@ -63,14 +63,16 @@ def of_nodes_only(answer: CapacityAnswer, kept: Kept) -> None:
 
 
 @errors.part
-def pools(answer: CapacityAnswer) -> None:
-    """Pools as bars of one resource, and all of them as a table."""
+def pools(answer: CapacityAnswer, *, is_open: bool = True) -> None:
+    """Pools as bars of one resource, and all of them as a table; the choice alone in a section that isn't open."""
     if not answer.pools:
         st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
         return
     offered = [offer for line in answer.pools for offer in line.offers]
     names = [*dict.fromkeys(pool_offer.resource for pool_offer in offered), CPU, MEMORY]
     chosen = link.segments("Resource", names, key="resource")
+    if not is_open:
+        return
     divisor, unit = _UNITS.get(chosen, (1.0, ""))
     charts.show(
         capacity_pools.figure(answer.pools, chosen, divisor=divisor, unit=unit), key="pool_bars",
@@ -203,8 +205,8 @@ def _first_of(names: Sequence[str]) -> str:
 
 
 @errors.part
-def stranded(found: Fragments | None) -> None:
-    """Free GPUs that serve no pod of a size: why, and where."""
+def stranded(found: Fragments | None, *, is_open: bool) -> None:
+    """Free GPUs that serve no pod of a size: why, and where; the choice alone in a section that isn't open."""
     if found is None:
         return
     st.caption(
@@ -213,13 +215,13 @@ def stranded(found: Fragments | None) -> None:
     )
     if not found.free:
         return
-    charts.show(
-        capacity_stranded.figure(found.sizes, found.noun),
-        key="stranded",
-        alt=capacity_stranded.alt(found.sizes, found.noun),
-    )
+    if is_open:
+        drawn = capacity_stranded.figure(found.sizes, found.noun)
+        charts.show(drawn, key="stranded", alt=capacity_stranded.alt(found.sizes, found.noun))
     names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
     size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
+    if not is_open:
+        return
     rows = [
         {
             "node": node.node,

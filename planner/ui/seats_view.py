@@ -61,19 +61,21 @@ def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
 
 
 @errors.part
-def seats(nodes: Sequence[NodeSeats]) -> None:
-    """Each node a row and each GPU a seat; above 500 nodes sums by pool and zone, opened by a click."""
+def seats(nodes: Sequence[NodeSeats], *, is_open: bool) -> None:
+    """Each node a row and each GPU a seat; above 500 nodes sums by pool and zone, opened by a click. Drawn where `is_open`."""
     if not nodes:
         st.info("No node with GPUs matches.", title="? Nothing to draw", icon=":material/help:")
         return
     if len(nodes) > node_seats.NAMED_NODES and len(pool_seats.totals(nodes)) > 1:
         st.caption(f"{words.count(len(nodes), 'node')}: summed by pool and zone. Click a bar to open it.")
-        charts.pick(pool_seats.figure(nodes), key="pools", alt=pool_seats.alt(nodes), on_pick=_open)
+        if is_open:
+            charts.pick(pool_seats.figure(nodes), key="pools", alt=pool_seats.alt(nodes), on_pick=_open)
         return
     pages = (len(nodes) - 1) // node_seats.NAMED_NODES + 1
     page = st.pagination(pages, key="seats_page", bind="query-params") if pages > 1 else 1
-    shown = nodes[(page - 1) * node_seats.NAMED_NODES : page * node_seats.NAMED_NODES]
-    charts.show(node_seats.figure(shown), key="seats", alt=node_seats.alt(shown))
+    if is_open:
+        shown = nodes[(page - 1) * node_seats.NAMED_NODES : page * node_seats.NAMED_NODES]
+        charts.show(node_seats.figure(shown), key="seats", alt=node_seats.alt(shown))
 
 
 def _open(place: list[str]) -> None:

@@ -18,13 +18,13 @@ def test_who_bears_the_bill_adds_up_to_it() -> None:
     assert round(table["$/month"].sum(), 2) == 36_971.90
     assert table.loc["prod", "$/month"] == 28_975.81
     assert "the lines add up to the bill" in said(app)
-    assert "Not in it: GKE's management fee" in said(app)
+    assert "Not in it: GKE's management fee" in said(visit("costs", part="Pools"))
     by_pool = visit("costs", by="pool")
     assert "gpu-t4" in set(next(one.value for one in by_pool.dataframe if "Share" in one.value)["Pool"])
 
 
 def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> None:
-    app = visit("costs")
+    app = visit("costs", part="Pools")
     assert {
         ("The bill", "$36,972", ""),
         ("Idle", "$4,974", ""),
@@ -50,13 +50,14 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
     assert "$36,972 a month for 24 nodes; whose they are and what of them nobody requests isn't known" in said(app)
     table = next(one.value for one in app.dataframe if "Share" in one.value)
     assert table[["Share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
-    pools = next(one.value for one in app.dataframe if "Bought" in one.value)
+    app.session_state["part"] = "Pools"
+    pools = next(one.value for one in app.run().dataframe if "Bought" in one.value)
     assert pools["Idle $/month"].isna().all()
     assert not pools["Bill $/month"].isna().any()
 
 
 def test_nodes_without_a_price_are_no_money() -> None:
-    app = visit("costs", full())
+    app = visit("costs", full(), part="Pools")
     assert ("The bill", "no price") in {(one.label, one.value) for one in app.metric}
     assert "△ 3 nodes: no price: node node-0 has no label" in said(app)
     table = next(one.value for one in app.dataframe if "Bought" in one.value)

@@ -21,11 +21,24 @@ def table(app: AppTest, column: str) -> Any:
 
 
 def test_the_demo_has_a_seat_for_every_gpu() -> None:
-    app = visit("headroom")
+    app = visit("headroom", part="Seats")
     values = {one.label: one.value for one in app.metric}
     assert (values["GPUs"], values["Held"], values["Free"]) == ("27", "26", "1")
     cells = [code for row in figure(app, "seats")["data"][0]["z"] for code in row if code is not None]
     assert len(cells) == 27
+
+
+def test_a_section_is_drawn_once_it_is_open_and_its_choices_are_kept_meanwhile() -> None:
+    app = visit("headroom", size="any pod", seats_pool="gpu-l4-spot", part="Free GPUs")
+    assert {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")} == {"stranded"}
+    app.query_params["part"] = "Seats"
+    app.run()
+    assert {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")} == {"seats"}
+    assert (app.query_params["size"], app.query_params["seats_pool"]) == ("any pod", "gpu-l4-spot")
+    drawn = {name: visit("headroom", part=name) for name in ("How many more", "The next pod", "All resources")}
+    assert [name for name, one in drawn.items() if any("Physical GPUs" in table.value for table in one.dataframe)] == [
+        "All resources"
+    ]
 
 
 def test_pool_and_free_seats_are_picked_by_the_link() -> None:
@@ -38,9 +51,9 @@ def test_a_pool_that_is_not_there_is_told() -> None:
 
 
 def test_where_the_next_pod_fits() -> None:
-    assert list(table(visit("headroom", full()), "Fits now")["Fits now"]) == ["✗ nowhere"]
+    assert list(table(visit("headroom", full(), part="The next pod"), "Fits now")["Fits now"]) == ["✗ nowhere"]
     roomy = snapshot(node("node-0", 1), node("node-9", 2), *worker(1))
-    assert list(table(visit("headroom", roomy), "Fits now")["Where"]) == ["node-9"]
+    assert list(table(visit("headroom", roomy, part="The next pod"), "Fits now")["Where"]) == ["node-9"]
 
 
 def test_no_gpus_is_said() -> None:
@@ -49,11 +62,11 @@ def test_no_gpus_is_said() -> None:
 
 def test_above_500_nodes_pools_are_summed_and_opened_by_the_link() -> None:
     many = snapshot(*(node(f"node-{place}", 8, pool=f"pool-{place % 2}") for place in range(600)))
-    app = visit("headroom", many)
+    app = visit("headroom", many, part="Seats")
     charts = {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")}
     assert "pools" in charts
     assert "seats" not in charts
-    app = visit("headroom", many, pool="pool-1")
+    app = visit("headroom", many, pool="pool-1", part="Seats")
     assert len(figure(app, "seats")["data"][0]["z"]) == 301
 
 
@@ -102,7 +115,7 @@ def test_stranded_gpus_have_a_reason_by_size_of_pod() -> None:
 
 
 def test_physical_gpus_stand_apart_from_what_is_offered() -> None:
-    supply = table(visit("headroom"), "Physical GPUs")
+    supply = table(visit("headroom", part="All resources"), "Physical GPUs")
     assert int(supply["Physical GPUs"].sum()) == 27
     assert set(supply["Offered as"]) == {"whole"}
 

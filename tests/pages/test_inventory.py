@@ -27,7 +27,11 @@ def test_the_demo_says_what_was_read() -> None:
     assert kinds.loc["Node", "Objects"] == 24
     assert kinds.loc["Node", "State"] == "✓ read"
     assert kinds.loc["LimitRange", "State"] == "– not in the input"
-    assert "kubectl get nodes" in said(app)
+    assert len(app.dataframe) == 1
+    assert "kubectl get nodes" not in said(app)
+    opened = visit("inventory", how_to="true", as_table="true")
+    assert "kubectl get nodes" in said(opened)
+    assert "How to mend it" in opened.dataframe[1].value
 
 
 def test_an_upload_is_looked_at_from_then_on() -> None:
@@ -55,6 +59,8 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
     items = [node("node-0", 1), broken, *worker(1)]
     app = upload(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode())
     assert "see the findings" in said(app)
+    app.session_state["as_table"] = True
+    app.run()
     assert any("NaN" in str(cell) for cell in app.dataframe[1].value["What"])
 
 

@@ -24,14 +24,15 @@ def test_the_demo_says_who_goes_first() -> None:
     assert "No node is past its eviction threshold" in app.success[0].value
     assert {one.label: (one.value, one.delta) for one in app.metric}["Unknown use"] == ("0", "of 131")
     assert "2 pods of container api are within 10% of the limit" in shown(app).replace("\\", "")
-    assert "Choose a workload or a setting above" in shown(app)
+    assert "Choose a workload or a setting above" not in shown(app)
+    assert "Choose a workload or a setting above" in shown(page(query={"part": "What would change"}))
 
 
 def test_a_link_shows_another_node_and_a_soft_threshold() -> None:
     app = page(query={"node": "gke-edu-default-7f3a02", "soft": "2Gi"})
     assert app.selectbox(key="node").value == "gke-edu-default-7f3a02"
     assert "First to go: prod/celery" in shown(app)
-    assert "26 GiB" in app.get("plotly_chart")[1].proto.spec
+    assert "26 GiB" in app.get("plotly_chart")[0].proto.spec
 
 
 def test_what_if_joins_the_rollout() -> None:
