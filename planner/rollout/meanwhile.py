@@ -27,7 +27,7 @@ from planner.rollout.by_themselves import (
     may_take,
     recovering,
 )
-from planner.rollout.in_flight import InFlight, in_flight
+from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
 from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import is_proven
@@ -125,6 +125,7 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
     pods may leave it room."""
     unread = cluster.snapshot.other_kinds.get(_RESIZES, 0)
     found = [f"{count(unread, _RESIZES)} that isn't read may give pods other requests"] if unread else []
+    found += [f"{several(kind)} that weren't read may make and move pods" for kind in perhaps_in_flight(cluster)]
     if not run.completed:
         return tuple(dict.fromkeys((*found, *_leaving_room(cluster, run))))
     met = _met_at(cluster, revisions, Bound.BEGUN)

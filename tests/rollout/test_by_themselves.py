@@ -368,6 +368,18 @@ def test_a_pod_on_a_silent_node_keeps_others_away(topology: str, verdict: Verdic
     assert any("g1 doesn't answer" in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
 
 
+@pytest.mark.parametrize("is_moving", [True, False])
+def test_who_was_not_read_and_has_pods_on_their_way_may_act(is_moving: bool) -> None:
+    by = {**owner("StatefulSet", "other", "o"), "apiVersion": "apps/v1"}
+    others = pod("other-0", GPU_SPEC, on="g9", labels={"app": "other"}, owner=by)
+    others["metadata"] |= {"deletionTimestamp": AT} if is_moving else {}
+    found = asked(read(two_gpus(), node("g9", gpus=1), worker("g0"), others, without=("StatefulSet",)))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    assert found.ties.proven is not is_moving, found.ties.sentence
+    assert ("StatefulSets that weren't read may make and move pods" in str(found.ties.sentence)) is is_moving
+
+
 ONE_A_NODE = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
     {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
 
