@@ -79,7 +79,7 @@ def read_clusters(specs: Sequence[str]) -> list[Snapshot]:
 
 def read_each(specs: Sequence[str]) -> Iterator[Snapshot]:
     """`read_cluster` of one after another; large files are read beside one another."""
-    sizes = [source.bytes_to_read(spec) or 0 for spec in specs] if parts.are_shared() else [0]
+    sizes = [source.bytes_to_read(spec) for spec in specs] if parts.are_shared() else [0]
     if not all(sizes) or sum(sizes) - max(sizes) < _WORTH_BYTES or sum(sizes) > bounded.limit_bytes():
         yield from map(read_cluster, specs)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ssl
 import sys
+from functools import partial
 from typing import Final
 
 from planner.serve.paths import ALIVE
@@ -20,11 +21,8 @@ def is_alive() -> bool:
     """Whether one of the ports that Headroom listens on by itself says that all is well."""
     itself = ssl._create_unverified_context()  # noqa: S323 - this very container, for no more than "ok"
     for port, is_tls in PORTS:
-        connection = (
-            http.client.HTTPSConnection("127.0.0.1", port, timeout=5, context=itself)
-            if is_tls
-            else http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        )
+        made = partial(http.client.HTTPSConnection, context=itself) if is_tls else http.client.HTTPConnection
+        connection = made("127.0.0.1", port, timeout=5)
         try:
             connection.request("GET", ALIVE)
             if connection.getresponse().status == 200:

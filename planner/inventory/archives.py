@@ -312,9 +312,10 @@ def _label(archive: str, path: str) -> str:
     return words.printable("/".join([archive, *parts]), one_line=True)
 
 
-def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool]) -> bool:
+def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool], why: str) -> bool:
+    """Whether it is looked into; `why` not, where that is told already."""
     walk.count_file(label)
-    why = HIDDEN if is_hidden(path) else "" if wanted(path) else OTHER
+    why = why or (HIDDEN if is_hidden(path) else "" if wanted(path) else OTHER)
     if why:
         walk.pass_over(why)
     return not why
@@ -327,12 +328,6 @@ def _is_compressed(head: bytes) -> bool:
 
 def _chunks(stream: Any) -> Iterator[bytes]:
     return iter(lambda: stream.read(_CHUNK_BYTES), b"")
-
-
-def _counted(pieces: Iterator[bytes], where: str, walk: Walk) -> Iterator[bytes]:
-    for piece in pieces:
-        walk.take(len(piece), where)
-        yield piece
 
 
 def grown(pieces: Iterator[bytes], packed: Callable[[], int], where: str, walk: Walk) -> Iterator[bytes]:
@@ -371,7 +366,7 @@ def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> I
     elif head.startswith(b"BZh"):
         found = _expanded(given(), bz2.BZ2Decompressor, "bzip2", where)
     else:
-        return _counted(pieces, where, walk)
+        found = given()
     return grown(found, lambda: packed, where, walk)
 
 
@@ -438,10 +433,8 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
             count += 1
             if member.isdir():
                 continue
-            if not member.isreg() or member.issparse():
-                walk.count_file(label)
-                walk.pass_over(LINK)
-            elif _is_wanted(member.name, label, walk, wanted):
+            why = "" if member.isreg() and not member.issparse() else LINK
+            if _is_wanted(member.name, label, walk, wanted, why):
                 stream.seek(member.offset_data)
                 yield from _member(stream.limited(member.size, label), label, walk)
     except (tarfile.TarError, ValueError, OverflowError, RecursionError, EOFError) as error:
@@ -467,13 +460,9 @@ def _zip_files(stream: BinaryIO, name: str, walk: Walk, wanted: Callable[[str], 
         label = _label(name, info.filename)
         if info.is_dir():
             continue
-        if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG):
-            walk.count_file(label)
-            walk.pass_over(LINK)
-        elif info.flag_bits & 1:
-            walk.count_file(label)
-            walk.pass_over(ENCRYPTED)
-        elif _is_wanted(info.filename, label, walk, wanted):
+        is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+        why = LINK if not is_file else ENCRYPTED if info.flag_bits & 1 else ""
+        if _is_wanted(info.filename, label, walk, wanted, why):
             _check_growth(max(1, info.compress_size), info.file_size, label)
             packed = info.compress_size
             pieces = grown(_zip_pieces(archive, info, label), partial(int, packed), label, walk)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
 from distributed import WorkerPlugin
@@ -29,15 +30,15 @@ class NoProfiler(WorkerPlugin):
             callback.start()
 
 
-def rest(client: Any) -> None:
-    """Let the profilers rest."""
+@contextmanager
+def without_profiler(client: Any) -> Iterator[None]:
+    """Let the profilers rest meanwhile; they go on, where there is still a cluster."""
     client.register_plugin(NoProfiler(), name=NAME)
-
-
-def go_on(client: Any) -> None:
-    """Let them go on, where there is still a cluster."""
-    with suppress(OSError, ValueError):  # gone, or another sweep has let them go on
-        client.unregister_worker_plugin(NAME)
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):  # gone, or another sweep has let them go on
+            client.unregister_worker_plugin(NAME)
 
 
 def _callbacks(worker: Any) -> list[Any]:

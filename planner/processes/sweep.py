@@ -32,7 +32,7 @@ from planner.history import kept, names
 from planner.history.names import Partition
 from planner.history.rows import every_of
 from planner.kubernetes.records import Snapshot
-from planner.processes.sweep_tasks import PLAN, WHOLE, Row, Task, do, in_order, tasks_of
+from planner.processes.sweep_tasks import PLAN, WHOLE, Row, Task, do, tasks_of
 from planner.sources.store import Store
 
 TASK_WORKLOADS: Final = 4
@@ -130,12 +130,11 @@ class OnDask:
         """Tasks of a worker that dies are done by another; the scheduler sees to it."""
         from planner.processes import dask_workers
 
-        dask_workers.rest(self._client)
-        try:
-            with self._client.get_executor(retries=_TRIES, pure=False) as executor:
-                yield executor
-        finally:
-            dask_workers.go_on(self._client)
+        with (
+            dask_workers.without_profiler(self._client),
+            self._client.get_executor(retries=_TRIES, pure=False) as executor,
+        ):
+            yield executor
 
     def send(self, name: str, data: bytes) -> Any:
         """Every worker has it, so that it outlives one of them."""
@@ -270,7 +269,7 @@ class _Sweep:
             for key, some in result:
                 rows += ({"run": self._run, **row, **every_of(snapshot, self._part(name, key))} for row in some)
             self._store.write_part(partition, tuple(self._part(name, key) for key, _ in result), {"sweep": rows})
-            self._rows += len(in_order(result))
+            self._rows += sum(len(some) for _, some in result)
             del self._waiting[cluster, name]
         self._written_at = time.monotonic()
 

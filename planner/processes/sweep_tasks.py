@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -129,8 +129,3 @@ def _book() -> PriceBook:
     from planner.sources.prices import load_book
 
     return load_book()
-
-
-def in_order(rows: Iterable[tuple[str, Sequence[Row]]]) -> list[Row]:
-    """Rows of several workloads, flat."""
-    return [row for _, some in rows for row in some]

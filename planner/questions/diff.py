@@ -41,12 +41,6 @@ _MONEY: Final = (
     "nodes_without_price",
     "spot_saving",
 )
-_ASKED: Final = (
-    (costs.QUESTION, costs.CostsSettings()),
-    (savings.QUESTION, savings.SavingsSettings()),
-    (findings.QUESTION, findings.FindingsSettings()),
-)
-_Told = tuple[list[Fact], tuple[Finding, ...], list[str]]  # numbers, findings, and what isn't compared
 _SMALLEST_USD: Final = 0.005  # below, two sums of the same prices differ by rounding only
 
 
@@ -110,8 +104,7 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     sides = snapshot, then
     unseen = _unseen_kinds(sides)
     workloads = _workloads(*(_lines(one, given) for one in sides), unseen=unseen)  # first: its parts go over all cores
-    told = parts.each([(side, *asked) for asked in _ASKED for side in sides], partial(_told, given=given))
-    facts, found, notes = zip(*(_together(side, told[place::2]) for place, side in enumerate(sides)), strict=True)
+    facts, found, notes = zip(*parts.each(sides, partial(_told, given=given)), strict=True)
     answer = DiffAnswer(
         sentence=Text(),
         before=snapshot.source,
@@ -127,25 +120,13 @@ def answer(snapshot: Snapshot, settings: DiffSettings, given: Given = NOTHING) -
     return replace(answer, sentence=QUESTION.of_those_seen(sides, Text(_sentence(answer))))
 
 
-def _told(asked: tuple[Snapshot, Question[Any, Any], Any], given: Given) -> _Told:
-    side, question, settings = asked
-    if question is findings.QUESTION:
-        return [], findings.answer(side, settings, Given()).findings, []
-    if given.book is None:
-        return [], (), []
-    try:
-        said = question.facts(question.answer(side, settings, replace(given, others=(), limits=())))
-    except HeadroomError as error:
-        return [], (), [f"{question.name}: not compared: {error}"]
-    return [fact for fact in said if fact.metric in _MONEY], (), []
-
-
-def _together(
-    side: Snapshot, told: Iterable[_Told]
+def _told(
+    side: Snapshot, given: Given
 ) -> tuple[dict[tuple[str, FrozenMap[str]], Fact], tuple[Finding, ...], list[str]]:
-    numbers = [fact for fact in overview.QUESTION.facts(overviews.on_todays_nodes(side)) if fact.metric in _NUMBERS]
-    facts, found, notes = ([one for part in each for one in part] for each in zip(*told, strict=True))
-    return {(fact.metric, fact.labels): fact for fact in [*numbers, *facts]}, tuple(found), notes
+    """A side's numbers and findings, and what isn't compared."""
+    skipped: list[str] = []
+    facts = dict(_numbers(side, given, skipped))
+    return facts, findings.answer(side, findings.FindingsSettings(), Given()).findings, skipped
 
 
 def _lines(side: Snapshot, given: Given) -> dict[str, WorkloadOverview]:
@@ -195,6 +176,24 @@ def _workloads(
             assert told is not None
             found.append(WorkloadDifference(workload=key, before=was, after=is_now, sentence=str(told.sentence)))
     return tuple(sorted(found, key=lambda one: (one.after is not Verdict.STUCK, one.after is None, one.before is None)))
+
+
+def _numbers(snapshot: Snapshot, given: Given, skipped: list[str]) -> Iterator[tuple[tuple[str, FrozenMap[str]], Fact]]:
+    told = list(overview.QUESTION.facts(overviews.on_todays_nodes(snapshot)))
+    kept = [fact for fact in told if fact.metric in _NUMBERS]
+    if given.book is not None:
+        alone = replace(given, others=(), limits=())
+        asked: tuple[tuple[Any, Any], ...] = (
+            (costs.QUESTION, costs.CostsSettings()),
+            (savings.QUESTION, savings.SavingsSettings()),
+        )
+        for question, settings in asked:
+            try:
+                said = question.facts(question.answer(snapshot, settings, alone))
+                kept += [one for one in said if one.metric in _MONEY]
+            except HeadroomError as error:
+                skipped.append(f"{question.name}: not compared: {error}")
+    return (((fact.metric, fact.labels), fact) for fact in kept)
 
 
 def _differing(

@@ -129,15 +129,13 @@ def exists(path: str | Path) -> bool:
         return False
 
 
-def plain_bytes(path: str | Path) -> int | None:
-    """How long a file is that is as it is read: None of a folder, a pipe, what is packed, and what can't be read."""
-    try:
-        if not Path(path).is_file():
-            return None
-        with Path(path).open("rb") as file:
-            return None if is_packed(file.read(512)) else os.fstat(file.fileno()).st_size
-    except (OSError, ValueError):
-        return None
+def plain_bytes(path: str | Path) -> int:
+    """How long a file is that is as it is read: 0 of a folder, a pipe, what is packed, and what can't be read."""
+    with suppress(OSError, ValueError):
+        if Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return 0 if is_packed(file.read(512)) else os.fstat(file.fileno()).st_size
+    return 0
 
 
 def opened(path: str | Path) -> BinaryIO:

@@ -52,10 +52,10 @@ def read_cluster(spec: str, *, stdin: BinaryIO | None = None, limit_bytes: int |
     return kubectl.read(places, stdin=stdin, limit_bytes=limit_bytes)
 
 
-def bytes_to_read(spec: str) -> int | None:
-    """How many bytes of plain files `spec` names; None where it isn't told before it is read, or can be read once only."""
-    sizes = [None if place in (bounded.STDIN, *EMBEDDED) else bounded.plain_bytes(place) for place in _places(spec)]
-    return None if None in sizes else sum(size or 0 for size in sizes)
+def bytes_to_read(spec: str) -> int:
+    """How many bytes of plain files `spec` names; 0 where it isn't told before it is read, or can be read once only."""
+    sizes = [0 if place in (bounded.STDIN, *EMBEDDED) else bounded.plain_bytes(place) for place in _places(spec)]
+    return sum(sizes) if all(sizes) else 0
 
 
 def _places(spec: str) -> list[str]:
