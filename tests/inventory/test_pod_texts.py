@@ -135,6 +135,24 @@ def test_specs_that_are_no_objects_or_given_twice(whole: str) -> None:
     read_both_ways([text_of(number, "", STATUSES[0], "", "", whole) for number in range(4)])
 
 
+@pytest.mark.parametrize(
+    ("known", "twice"),
+    [
+        ('"spec":', '"spec":7,"spec":'),
+        ('"labels":{"app":"a"}', '"labels":7,"labels":{"app":"a"}'),
+        ('"namespace"', '"creationTimestamp":"never","creationTimestamp":null,"namespace"'),
+    ],
+)
+def test_a_damaged_field_before_the_one_that_counts_hides_no_pod(known: str, twice: str) -> None:
+    """Nor does a sound one before it: of a pod whose template is known the last is read, with the room that it holds."""
+    texts = [text_of(n, SPECS["as kubectl writes it"], STATUSES[0], "gke-a-1", "ab1de") for n in range(4)]
+    odd = texts[3].replace(known, twice, 1)
+    assert odd != texts[3]
+    found = read([*texts[:3], odd])
+    assert found.pods == read(texts).pods
+    assert all(one.holds_room and one.node_name == "gke-a-1" for one in found.pods)
+
+
 LATE: Final = "2031-01-01T00:00:00Z"
 TIMES: Final = (
     f'"{LATE}"', '"2026-11-19T17:15:21+09:00"', '"2026-11-19T17:15:21.5Z"', '"2026-11-19T17:15:21"', '"2026-02-30T00:00:00Z"',

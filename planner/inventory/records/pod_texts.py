@@ -6,7 +6,9 @@ texts that are equal but for what stands in the holes the second is decoded with
 these two places only, and in nothing else that is kept, any other names in the holes give the same spec.
 
 Of such a pod times, labels and owners are left as they are written too, and looked up. Whatever is odd about it (a time written in
-another way, a name that Kubernetes refuses) is left to `read_pod`, which decodes it as a whole and tells what is wrong. But of what is given twice only the last, which counts, is looked at.
+another way, a name that Kubernetes refuses) is left to `read_pod`, which decodes it as a whole and tells what is wrong. Of what is
+given twice the last counts, as for `read_pod`; where one before it is damaged, which no API server writes, the pod is counted here and
+left out there. Nothing can be hidden so: what is read is what is written last.
 
 The texts hold secrets, so that what is kept of them is a digest; the last one only while a list is read.
 """
