@@ -96,19 +96,17 @@ def tried_again(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
 
 def turned_away(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     """Pods that name a node without room for them: they don't wait, as they are played, but fail, and others are made at once.
-
-    Source: kubernetes pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/cm/devicemanager; `IsPodActive` in pkg/controller.
-    """
+    Source: kubernetes pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/cm/devicemanager; `IsPodActive` in pkg/controller."""
+    cluster = run.simulation.cluster
     for after in (revision.after for revision in revisions):
-        cluster, spec = run.simulation.cluster, after.template.spec
-        waits = spec.node_name in cluster.node_index and any(moment.pending for moment in run.moments[after.key])
-        if waits and not of_its_node(cluster, spec):
-            what = (
-                "its pods name their node (nodeName): while that has no room, its kubelet refuses each one (OutOf…, "
-                "UnexpectedAdmissionError), and the next is made at once, again and again"
-            )
-            mend = "Give a nodeSelector in place of nodeName: such pods wait for room"
-            yield Finding(severity=Severity.WARNING, code="pods-turned-away", object=after.key, what=what, mend=mend)
+        waits = after.template.spec.node_name in cluster.node_index and any(m.pending for m in run.moments[after.key])
+        if waits and not of_its_node(cluster, after.template.spec):
+            yield Finding(
+                severity=Severity.WARNING, code="pods-turned-away", object=after.key,
+                what="its pods name their node (nodeName): while that has no room, its kubelet refuses each one (OutOf…, "
+                "UnexpectedAdmissionError), and the next is made at once, again and again",
+                mend="Give a nodeSelector in place of nodeName: such pods wait for room",
+            )  # fmt: skip
 
 
 def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

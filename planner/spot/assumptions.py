@@ -166,9 +166,7 @@ class Assumptions(Record):
     fallback: Fallback = Fallback.ON_DEMAND
     runs: int = ASSUMED["runs"]
     seed: int = ASSUMED["seed"]
-    freed_share: float = (
-        1.0  # on-demand nodes that really go for it, of `nodes`: where nodes are shared, by what it requests
-    )
+    freed_share: float = 1.0  # of `nodes`, those that really go for it: where nodes are shared, by what it requests
     spot_share: float = 1.0  # … and of the spot nodes that come
     move_days: int = MONTH_DAYS  # over which `price_moves` were seen
 
@@ -177,32 +175,20 @@ class Assumptions(Record):
             if (value := getattr(self, one.name)) is None and not one.optional:
                 raise InputError("None is not possible", where=one.label, mend="Give a number")
             one.check(value)
-        if not self.hazard_low_per_hour <= self.hazard_likely_per_hour <= self.hazard_high_per_hour:
-            raise InputError(
-                f"the interruption rates {self.hazard_low_per_hour:g}, {self.hazard_likely_per_hour:g} and "
-                f"{self.hazard_high_per_hour:g} are not in order",
-                where="interruption rate",
-                mend="Give low ≤ likely ≤ high",
-            )
+        low, likely, high = self.hazard_low_per_hour, self.hazard_likely_per_hour, self.hazard_high_per_hour
+        if not low <= likely <= high:
+            what = f"the interruption rates {low:g}, {likely:g} and {high:g} are not in order"
+            raise InputError(what, where="interruption rate", mend="Give low ≤ likely ≤ high")
         for name in ("base_nodes", "needed_nodes", "committed_nodes"):
-            if getattr(self, name) > self.nodes:
-                raise InputError(
-                    f"{getattr(self, name)} of {count(self.nodes, 'node')}",
-                    where=SETTING[name].label,
-                    mend=f"Give at most {self.nodes}, or raise the number of nodes",
-                )
+            if (number := getattr(self, name)) > self.nodes:
+                mend = f"Give at most {self.nodes}, or raise the number of nodes"
+                raise InputError(f"{number} of {count(self.nodes, 'node')}", where=SETTING[name].label, mend=mend)
         if self.works_as_gang and self.base_nodes not in (0, self.nodes):
-            raise InputError(
-                f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together",
-                where=SETTING["base_nodes"].label,
-                mend="Keep all of them on demand, or none",
-            )
+            what = f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together"
+            raise InputError(what, where=SETTING["base_nodes"].label, mend="Keep all of them on demand, or none")
         if self.committed_nodes and self.committed_usd_per_hour is None:
-            raise InputError(
-                f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and nobody says at which price",
-                where=SETTING["committed_usd_per_hour"].label,
-                mend="Give their price",
-            )
+            what = f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and nobody says at which price"
+            raise InputError(what, where=SETTING["committed_usd_per_hour"].label, mend="Give their price")
 
     @property
     def committed_usd(self) -> float:

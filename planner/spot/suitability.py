@@ -15,7 +15,7 @@ import yaml
 
 from planner.ground import vocabulary
 from planner.ground.records import Record
-from planner.ground.words import Text, count
+from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, protection
 from planner.kubernetes.clouds import CLOUDS
@@ -168,7 +168,7 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
         return True, f"it has {marks[0]}"
     programs_run = {container.program for container in template.spec.containers}
     if found := sorted(programs_run & _GANG_PROGRAMS):
-        return True, f"its {count(workload.replicas, 'pod runs', 'pods run')} {found[0]}"
+        return True, f"its {workload.replicas} pods run {found[0]}"
     return False, "nothing says that its pods only work together"
 
 
