@@ -8,6 +8,7 @@ Source: Streamlit 1.67, `static/manifest.json` (of Vite), `static/index.html` an
 
 from __future__ import annotations
 
+import gzip
 import json
 import mimetypes
 from collections.abc import Iterable
@@ -35,6 +36,11 @@ def page() -> str:
     pings = [_PINGS.format(name) for name in ("health", "host-config")]
     more = [_ASKED.format(file) for file in _needed(_ON_EVERY_PAGE) if file not in text]
     return text.replace("<head>", f"<head>{_WHERE}{''.join(pings)}", 1).replace("</head>", f"{''.join(more)}</head>", 1)
+
+
+@cache
+def _packed() -> bytes:
+    return gzip.compress(page().encode(), mtime=0)
 
 
 def _read(name: str) -> str:
@@ -73,14 +79,17 @@ class Frontend:
         path = str(scope.get("path"))
         is_whole = scope.get("method") in ("GET", "HEAD") and not any(header(scope, name) for name in _AGAIN)
         if is_whole and path in self._pages and page():
-            await _answer(scope, send, page().encode(), b"text/html; charset=utf-8", b"no-cache")
+            packs = "gzip" in header(scope, b"accept-encoding")
+            more = ((b"vary", b"accept-encoding"), *([(b"content-encoding", b"gzip")] if packs else ()))
+            body = _packed() if packs else page().encode()
+            await _answer(scope, send, body, b"text/html; charset=utf-8", b"no-cache", *more)
         elif is_whole and path in self._files:
             await _answer(scope, send, *_file(self._files[path]), _FOREVER)
         else:
             await self._app(scope, receive, send)
 
 
-async def _answer(scope: Scope, send: Send, body: bytes, kind: bytes, kept: bytes) -> None:
-    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"cache-control", kept)]
+async def _answer(scope: Scope, send: Send, body: bytes, kind: bytes, kept: bytes, *more: tuple[bytes, bytes]) -> None:
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"cache-control", kept), *more]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})

@@ -150,12 +150,8 @@ def _live(where: str = "") -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         context = st.selectbox("A live cluster, by kubeconfig context", contexts, key=f"context{where}")
-        if st.button(
-            "Read it",
-            icon=":material/cloud_sync:",
-            key=f"read_context{where}",
-            help="Lists and watches objects with your own rights; changes none.",
-        ):
+        told = "Lists and watches objects with your own rights; changes none."
+        if st.button("Read it", icon=":material/cloud_sync:", key=f"read_context{where}", help=told):
             with st.spinner(f"Listing {words.literal(context)} …"):
                 _look_at(lambda: session.watch(context), where)
 

@@ -182,14 +182,8 @@ def number(
     if not st.session_state.get(_ENDLESS + key):
         more["bind"] = "query-params"
     kind = int if whole else float
-    value = st.number_input(
-        label,
-        min_value=kind(least),
-        max_value=kind(most),
-        value=None if default is None else kind(default),
-        key=key,
-        **more,
-    )
+    first = None if default is None else kind(default)
+    value = st.number_input(label, min_value=kind(least), max_value=kind(most), value=first, key=key, **more)
     _say_refused(key, [t for t in asked if not _is_number(t, least, most, whole)], f"give {least:g} to {most:g}", value)
     return default if value is None or not least <= value <= most else value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import re
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -90,6 +91,19 @@ def test_another_release_of_streamlit_answers_by_itself(tmp_path: Path, monkeypa
     assert asking() == ""
     monkeypatch.setattr(frontend, "page", asking)
     assert asked("/rollout") == []
+
+
+def test_the_page_is_packed_for_who_takes_that() -> None:
+    page = frontend.page().encode()
+    for taken in ("gzip, deflate, br", "identity", ""):
+        start, body = asked("/rollout", accept_encoding=taken)
+        told = dict(start["headers"])
+        is_packed = told.get(b"content-encoding") == b"gzip"
+        assert is_packed == taken.startswith("gzip")
+        assert (gzip.decompress(body["body"]) if is_packed else body["body"]) == page
+        assert told[b"content-length"] == b"%d" % len(body["body"])
+        assert told[b"vary"] == b"accept-encoding"  # a cache between keeps both
+        assert not is_packed or len(body["body"]) < len(page) / 2
 
 
 def test_paths_begin_with_the_base_path() -> None:
