@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
@@ -84,25 +84,16 @@ class PodCounts:
         for name, amount in holds[1]:
             self._held[name] += sign * amount
 
-    def moment(self, tick: int, held: dict[str, int], maturing: Sequence[LivePod]) -> Moment:
+    def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
         """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
-            tick=tick,
-            pods=len(self._states),
-            bound=self._bound,
-            ready=counts["old_ready"] + counts["new_ready"],
-            pending=counts["pending"],
-            terminating=counts["terminating"],
-            old_ready=counts["old_ready"],
-            old_not_ready=counts["old_waits"],
-            new_ready=counts["new_ready"],
-            new_starting=counts["new_waits"],
-            maturing=sum(1 for pod in maturing if pod.number in self._states) if maturing else 0,
-            held=held,
-            held_by_workload={name: amount for name, amount in self._held.items() if amount > 0},
-            gpus=self._gpus,
-        )
+            tick=tick, pods=len(self._states), bound=self._bound, ready=counts["old_ready"] + counts["new_ready"],
+            pending=counts["pending"], terminating=counts["terminating"], old_ready=counts["old_ready"],
+            old_not_ready=counts["old_waits"], new_ready=counts["new_ready"], new_starting=counts["new_waits"],
+            maturing=sum(1 for pod in maturing if pod.number in self._states), held=held,
+            held_by_workload={name: amount for name, amount in self._held.items() if amount > 0}, gpus=self._gpus,
+        )  # fmt: skip
 
 
 def held(state: State) -> dict[str, int]:

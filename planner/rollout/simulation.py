@@ -185,17 +185,9 @@ class Simulation:
         self.work.spend(_POD_UNITS)
         self._made += 1
         pod = LivePod(
-            shape=shape,
-            namespace=namespace,
-            name=name,
-            uid=f"{self.random.getrandbits(64):016x}",
-            owner=owner,
-            number=self._made,
-            created_at=self.clock.now,
-            is_new=is_new,
-            ordinal=ordinal,
-            revision=revision,
-        )
+            shape=shape, namespace=namespace, name=name, uid=f"{self.random.getrandbits(64):016x}", owner=owner,
+            number=self._made, created_at=self.clock.now, is_new=is_new, ordinal=ordinal, revision=revision,
+        )  # fmt: skip
         gate(pod)
         pod.never_ready = self.never_ready(pod)
         self.claims.make(pod)

@@ -65,9 +65,12 @@ class _Class:
 
 
 class _Spreading:
-    """One soft constraint: `counts` by node where each node is a domain, else by domain; `codes`: the domain of each node."""
+    """One soft constraint: `counts` by node where each node is a domain, else by domain; `codes`: the domain of each node.
 
-    __slots__ = ("by_node", "codes", "counts", "skew")
+    `keys`: what the classes have of it in theirs; `raw`: the scores that it gave them where so many nodes (`size`) were feasible.
+    """
+
+    __slots__ = ("by_node", "codes", "counts", "keys", "raw", "size", "skew", "values")
 
     def __init__(self, state: State, shape: Shape, number: int) -> None:
         spread = shape.soft_spread[number]
@@ -79,31 +82,25 @@ class _Spreading:
             count.by_node if self.by_node else count.by_domain(domains, spread.topology_key, spread.counted).totals
         )
 
+    def stand(self, keys: list[int]) -> None:
+        """The classes are others."""
+        self.keys, self.values, self.size, self.raw = keys, set(keys), -1, list[float]()
+
+    def scores(self, size: int) -> list[float]:
+        """PodTopologySpread's raw scores by class now, where so many nodes are feasible."""
+        if not self.by_node or self.size != size:
+            self.size, weight = size, _log(size if self.by_node else len(self.values))
+            shares = {
+                value: 0.0 if value < 0 else (value if self.by_node else self.counts.item(value)) * weight + self.skew
+                for value in self.values
+            }
+            self.raw = list(map(shares.__getitem__, self.keys))
+        return self.raw
+
     def column(self, nodes: NDArray[np.intp]) -> IntArray:
         """What it puts into the keys of `nodes`."""
         codes = self.codes[nodes].astype(np.int64)
         return np.where(codes >= 0, self.counts[nodes], _NO_LABEL) if self.by_node else codes
-
-
-class _Column:
-    """What the classes have of one spread in their keys, and the scores that it gives them where so many nodes (`size`) are feasible."""
-
-    __slots__ = ("by_node", "keys", "raw", "size", "spreading", "values")
-
-    def __init__(self, spreading: _Spreading, keys: list[int]) -> None:
-        self.spreading, self.keys, self.values = spreading, keys, set(keys)
-        self.by_node, self.size, self.raw = spreading.by_node, -1, list[float]()
-
-    def look(self, size: int) -> list[float]:
-        """The scores now."""
-        spreading, self.size = self.spreading, size
-        weight, skew = _log(size if self.by_node else len(self.values)), spreading.skew
-        shares = {
-            value: 0.0 if value < 0 else (value if self.by_node else spreading.counts.item(value)) * weight + skew
-            for value in self.values
-        }
-        self.raw = list(map(shares.__getitem__, self.keys))
-        return self.raw
 
 
 class Ranking:
@@ -131,10 +128,9 @@ class Ranking:
         nodes = shape.candidates
         self._place = dict(zip(nodes.tolist(), range(len(nodes)), strict=True))
         self._classes: dict[Key, _Class] = {}
-        # of the classes as they are, in one order: those, what taints and preferences give them, and what they have of each spread
+        # of the classes as they are, in one order: those, and what taints and preferences give them
         self._listed: list[_Class] = []
         self._fixed: list[list[int]] = []
-        self._columns: list[_Column] = []
         self._class: list[_Class | None] = [None] * len(nodes)  # by place among the candidates
         self._level = [0] * len(nodes)
         self._known: dict[tuple[int, ...], int] = {}  # by a node's size and what is on it: the score of its amounts
@@ -236,8 +232,11 @@ class Ranking:
         given = [one.best for one in classes]
         for more in self._fixed:
             given = list(map(add, given, more))
-        if self._columns:
-            raw = [int(one + 0.5) for one in self._spread()]
+        if self._spreads:
+            first, *others = [spread.scores(self.count) for spread in self._spreads]
+            for second in others:
+                first = list(map(add, first, second))
+            raw = [int(one + 0.5) for one in first]
             if highest := max(raw):  # else all have the same
                 both = min(raw) + highest
                 shares = [SPREAD_WEIGHT * ((both - one) * 100 // highest) for one in raw]
@@ -259,20 +258,9 @@ class Ranking:
             if (highest := max(one.key[place] for one in classes)) > 0:
                 shares = (100 * one.key[place] // highest for one in classes)
                 self._fixed.append([weight * (100 - share if is_reversed else share) for share in shares])
-        self._columns = [
-            _Column(spread, [one.key[place] for one in classes]) for place, spread in enumerate(self._spreads, start=2)
-        ]
+        for place, spread in enumerate(self._spreads, start=2):
+            spread.stand([one.key[place] for one in classes])
         return classes
-
-    def _spread(self) -> list[float]:
-        """PodTopologySpread's raw scores by class."""
-        raw: list[float] = []
-        for column in self._columns:
-            given = column.raw
-            if not (column.by_node and column.size == self.count):  # else no node more or less is feasible
-                given = column.look(self.count)
-            raw = list(map(add, raw, given)) if raw else given
-        return raw
 
 
 @cache
