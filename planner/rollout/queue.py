@@ -512,7 +512,7 @@ class SchedulingQueue:
         resources, tick = self._resources, self.tick_number
         before = dict(self._retried)
         if self._last_removal >= resources.seen:
-            again = self._tries_again and resources.failed_tick < tick
+            again = self._tries_again and resources.failed_tick < tick and self._has_others()
             before[resources] = (resources.failed_tick, again, resources.turn)
             resources.woken_by = self._last_removal
             self._retried_at = (resources.failed_tick, resources.turn, tick)
@@ -581,6 +581,16 @@ class SchedulingQueue:
         if any(head is not None and head.pod not in joined for head in heads):
             return (False, False, -1)
         return min((place[1:] for place in joined.values() if place[0]), default=(False, False, -1))
+
+    def _has_others(self) -> bool:
+        """Whether one of the snapshot's that keeps no turn is in the group."""
+        lines = (one for one in (*self._at_first, *self._feasible.started) if one.group is self._resources)
+        return any(
+            (line.cursor < len(line.indices) and line.indices[-1] not in self._own)
+            or any(p.number < 0 and not self._keeps_turn(p) for p in line.more)
+            for line in lines
+            if line.head() is not None
+        )
 
     def _keeping_turn(self) -> list[LivePod]:
         """Those of the group that keep their turn, in their order: newcomers aren't of it yet."""
