@@ -487,8 +487,8 @@ class Simulation:
         self.clock.now += 1.0
         self.is_idle = False
         late, mature = self.pods.ripe()
-        pods = self.pods
-        if pods.starting or mature or late or not pods.terminating or any(map(_takes_time, pods.terminating)):
+        ends = [p.shape.spec.termination_grace_period_seconds for p in self.pods.terminating]  # 0: deleted at once
+        if self.pods.starting or mature or late or not ends or any(ends):
             self.queue.time_passes()
         for pod in late:
             self._mature(pod)
@@ -521,11 +521,6 @@ class Simulation:
         if not (pod.is_terminating or pod.is_gone):
             self.pods.tell(pod)
             self.round()
-
-
-def _takes_time(pod: LivePod) -> bool:
-    """Whether its end does: without a grace period the API server deletes it at once."""
-    return pod.shape.spec.termination_grace_period_seconds > 0
 
 
 def units_of_attempt(shape: Shape) -> int:

@@ -40,6 +40,7 @@ from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.glance import Glance, OwnRollout, restarted
+from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
@@ -457,6 +458,7 @@ class _Told(Record, kw_only=False):
     why: str = ""
     way_out: str = ""
     failed: str = ""  # of growth: a scale-up that failed lately
+    is_open: bool = False  # whether seconds decide
 
 
 def _said(
@@ -494,7 +496,7 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
     if verdict is Verdict.STUCK:
         if not is_refused:
             return Review(workload=key, silence=Silence.BY_POLICY)
-        return Review(workload=key, warning=_warning(_STUCK, told), is_stuck=True)
+        return Review(workload=key, warning=_warning(_OPEN if told.is_open else _STUCK, told), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     if verdict is Verdict.NEEDS_GROWTH and is_refused:
@@ -525,7 +527,9 @@ def _told(
         return _Told(seen.answer, growth.sentence, failed=failed)
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)
-    return _Told(seen.answer, str(seen.answer.sentence), _way_out(snapshot, revision, seen, along))
+    clocks = on_other_clocks(cluster, [*along, revision], seen.run, seed=0) if seen.run is not None else OtherClocks()
+    way_out = _way_out(snapshot, revision, seen, along)
+    return _Told(seen.answer, str(seen.answer.sentence), way_out, is_open=bool(clocks.sentence))
 
 
 def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[Revision, ...]) -> str:
@@ -548,6 +552,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[
 
 _ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
 _STUCK: Final = "headroom: this rollout would be stuck: "
+_OPEN: Final = "headroom: this rollout would be stuck, unless seconds decide otherwise: "
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
 _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
 _FEW: Final = "headroom: this rollout is against the policy: "

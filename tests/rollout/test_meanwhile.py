@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,12 +13,17 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
 from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
+from planner.questions import gate
+from planner.questions.gate import GateSettings
+from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, first_answer
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from planner.serve.review import read_request, review
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
+NOW = 1_790_000_000.0
 HPA, KEDA = "HorizontalPodAutoscaler", "ScaledObject"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 
@@ -367,6 +373,22 @@ def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None
     )
     asked = RolloutSettings(workloads=(WORKER,))
     assert first_answer(snapshot(*beside_another()), asked).ties is None
+
+
+def test_gate_and_webhook_say_so_too() -> None:
+    items = beside_another()
+    there = items[1]
+    manifest = json.loads(json.dumps(there))
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    cluster = replace(snapshot(*items), taken_at=NOW)
+    (at_gate,) = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW)).workloads
+    request = {"uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "worker", "object": manifest, "oldObject": there,
+               "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    at_webhook = review(cluster, read_request(body.encode()), now=NOW)
+    assert AGAIN in str(at_gate)
+    assert at_webhook.is_stuck
+    assert at_webhook.warning.startswith("headroom: this rollout would be stuck, unless seconds decide otherwise: ")
 
 
 def test_a_pod_that_still_waits_of_a_rollout_may_be_tried_before_one_made_earlier() -> None:
