@@ -66,10 +66,6 @@ class _Maker(Record, kw_only=False, eq=False):
     spec: PodSpec
     is_ordered: bool = False
 
-    def ordered(self, pods: list[Pod]) -> list[Pod]:
-        """As they are made anew."""
-        return pods if isinstance(self.of, ReplicaSet) else sorted(pods, key=lambda pod: (len(pod.name), pod.name))
-
     def labels(self, pod: Pod) -> Labels:
         """Of the pod in place of `pod`."""
         if isinstance(self.of, ReplicaSet):
@@ -106,16 +102,22 @@ def _maker(cluster: Cluster, owner: str, uid: str, namespace: str) -> _Maker | N
 
 @once_a_cluster
 def _is_calm(cluster: Cluster) -> bool:
-    """Whether nothing moves, and who waits finds no place when pods go with their nodes."""
-    if unfinished(cluster) or cluster.later or cluster.closed or cluster.absent:
+    """Whether nobody ends, and who waits finds no place when pods go with their nodes."""
+    is_ending = any(cluster.snapshot.pods[i].deleted_at is not None for i in unfinished(cluster))
+    if is_ending or cluster.later or cluster.closed or cluster.absent:
         return False
     rest, state = waiting_of(cluster), State(cluster)
     return not rest.others and all(is_judged_alone(state, line.shape) for line in rest.lines)
 
 
 @once_a_cluster
-def _lowest_priority(cluster: Cluster) -> int:
-    return min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
+def _starting_seconds(cluster: Cluster) -> list[float]:
+    """Until the pods that start today are Ready, whichever nodes go; [] without any."""
+    by = [
+        (p.owner.key(p.namespace) if p.owner else "") for p in (cluster.snapshot.pods[i] for i in unfinished(cluster))
+    ]
+    owners = workloads_by_owner(cluster)
+    return [max(start_seconds(cluster, owners.get(key, key)) for key in by)] if by else []
 
 
 class Counting:
@@ -126,6 +128,7 @@ class Counting:
         self._before = cluster.smaller or cluster  # with the same pods: who makes them is worked out once
         self._shapes: dict[tuple[_Maker, Labels], Shape] = {}
         self._open: dict[Shape, BoolArray | None] = {}
+        self._lowest = min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
 
     def outcome(self, nodes: Sequence[int]) -> Outcome | None:
         """What becomes of the pods on the nodes; None where it has to be played."""
@@ -141,7 +144,8 @@ class Counting:
                 if maker is None:
                     return None
                 lost.setdefault(maker, []).append(pod)
-        made = {maker: [self._shape(maker, pod) for pod in maker.ordered(some)] for maker, some in lost.items()}
+        in_turn = {maker: sorted(some, key=lambda pod: (len(pod.name), pod.name)) for maker, some in lost.items()}
+        made = {maker: [self._shape(maker, pod) for pod in some] for maker, some in in_turn.items()}
         shapes = [shape for some in made.values() for shape in some]
         current().spend(len(shapes))
         found = self._places(nodes, Counter(shapes))
@@ -149,7 +153,7 @@ class Counting:
             tried = [shape for maker, some in made.items() for shape in (some[:1] if maker.is_ordered else some)]
             current().foresee(sum(map(units_of_attempt, tried)))
             return None
-        ticks, missing = list[float](), Counter[str]()
+        ticks, missing = list(_starting_seconds(cluster)), Counter[str]()
         for maker, some in made.items():
             placed = sum(found[shape] for shape in some)
             if maker.is_ordered and placed < len(some) > 1:
@@ -159,8 +163,9 @@ class Counting:
             ticks[:steps] = [max(tick, start_seconds(cluster, maker.key)) for tick in ticks[:steps]]
             missing[maker.key] += len(some) - placed
         waiting = Counter(shape for shape in shapes if not found[shape])
+        seconds = sum(ticks, 0.0) if any(found.values()) else 0.0
         return Outcome(
-            pods=len(shapes), missing=+missing, waiting=waiting.total(), unknown=0, preempted={}, seconds=sum(ticks, 0.0), shapes=waiting,
+            pods=len(shapes), missing=+missing, waiting=waiting.total(), unknown=0, preempted={}, seconds=seconds, shapes=waiting,
         )  # fmt: skip
 
     def _shape(self, maker: _Maker, pod: Pod) -> Shape:
@@ -175,7 +180,7 @@ class Counting:
     def _places(self, nodes: Sequence[int], shapes: Counter[Shape]) -> dict[Shape, bool] | None:
         """Whether pods of each shape surely find a place, or surely don't; None where that isn't certain of all."""
         found, count, lost = dict[Shape, bool](), shapes.total(), np.array(nodes, dtype=np.intp)
-        lowest = min((_lowest_priority(self._before), *(shape.priority for shape in shapes)))
+        lowest = min((self._lowest, *(shape.priority for shape in shapes)))
         for shape in shapes:
             is_open = self._open_to(shape)
             if is_open is None:
@@ -207,8 +212,8 @@ class Counting:
         for other, number in shapes.items():
             for row, amount in (*other.asks, (PODS_ROW, 1)):
                 left[row] -= number * amount
-        rivals = sum(number for other, number in shapes.items() if _keep_apart(cluster, shape, other))
-        return int((left >= 0).all(axis=0).sum()) > rivals - _keep_apart(cluster, shape, shape)
+        rivals = [number - (other is shape) for other, number in shapes.items() if _keep_apart(cluster, shape, other)]
+        return int((left >= 0).all(axis=0).sum()) > sum(rivals)
 
 
 def _keep_apart(cluster: Cluster, one: Shape, other: Shape) -> bool:

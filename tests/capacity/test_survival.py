@@ -177,6 +177,14 @@ def test_one_pod_a_node_and_ordered_pods_are_counted_too(monkeypatch: pytest.Mon
     assert [Player(cluster).lose([place]).waiting for place in range(6)] == [1] * 6
 
 
+def test_a_pod_that_starts_today_is_waited_for() -> None:
+    """It is Ready at the end of the first tick: nobody who comes back is told to be sooner; on a node without others it makes no time."""
+    starts = stateful_set("slow", ["n1"], pod_spec(), ready=[False])
+    items = [node("n0"), node("n1"), node("n2"), *deployment("a", ["n0"], pod_spec()), *starts]
+    compared = held_against_play(at_rest(snapshot(*items)), [[0], [2], [0, 2]], Random(2))
+    assert (compared["all"], compared["back"]) == (6, 4), compared
+
+
 def test_a_namespace_with_a_quota_is_played() -> None:
     items = [node("n0"), node("n1"), *deployment("a", ["n0"], pod_spec())]
     assert Counting(Cluster(snapshot(*items))).outcome([0]) is not None
