@@ -164,14 +164,11 @@ class Packing:
             self._known_may[id(may)] = may, bool(may[self._kept].all() and may[self._first_new :].all())
         return self._known_may[id(may)][1]
 
-    def _of(self, number: int) -> _Kind:
-        return self._kind_of[number]
-
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _move(self, number: int, to: int) -> None:
         at = self._at[number]
         self._log.moves.append((number, at, to))
-        self.state.relocate(self._of(number).shape, at, to)
+        self.state.relocate(self._kind_of[number].shape, at, to)
         self._put(number, to)
 
     def _move_all(self, moves: Sequence[Move]) -> None:
@@ -179,9 +176,9 @@ class Packing:
         self._log.moves += moves
         if len(moves) < _FEW:
             for number, before, to in moves:
-                self.state.relocate(self._of(number).shape, before, to)
+                self.state.relocate(self._kind_of[number].shape, before, to)
         else:
-            self.state.relocate_all([(self._of(number).shape, before, to) for number, before, to in moves])
+            self.state.relocate_all([(self._kind_of[number].shape, before, to) for number, before, to in moves])
         for number, _, to in moves:
             self._put(number, to)
 
@@ -196,7 +193,7 @@ class Packing:
         first = {number: before for number, before, _ in reversed(log.moves[mark[0] :])}
         by_kind: dict[_Alike, list[Move]] = defaultdict(list)
         for number, before in first.items():
-            by_kind[self._of(number).alike].append((number, self._at[number], before))
+            by_kind[self._kind_of[number].alike].append((number, self._at[number], before))
         for moves in by_kind.values():
             self._move_all(moves)
         if len(log.freed) > mark[1]:
@@ -234,7 +231,7 @@ class Packing:
 
     def _empties(self, node: int) -> bool:
         mark, others = self.mark, self._kept[self._kept != node]
-        for number in sorted(self._on[node], key=lambda one: (-self._of(one).size, one)):
+        for number in sorted(self._on[node], key=lambda one: (-self._kind_of[one].size, one)):
             to = self._target(number, others)
             if to < 0:
                 self.undo(mark)
@@ -249,7 +246,7 @@ class Packing:
 
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
-        kind, at = self._of(number), self._at[number]
+        kind, at = self._kind_of[number], self._at[number]
         shape, free = kind.shape, self.state.free
         last = self._last.get(shape, -1) if kind.is_alone else -1  # it was the fullest, and is fuller now
         if last >= 0 and last != at and self._is_kept[last] and self._takes(shape, last):
@@ -289,7 +286,7 @@ class Packing:
         pods = [(number, workload) for workload in workloads for number in self._own[workload]]
 
         def alike(one: tuple[int, str]) -> tuple[bool, _Alike, str]:
-            kind = self._of(one[0])
+            kind = self._kind_of[one[0]]
             return kind.is_alone, kind.alike, one[1] if one[1] in self._most else ""
 
         for (is_alone, _, limited), same in groupby(pods, key=alike):
@@ -297,7 +294,7 @@ class Packing:
                 self._open_for([number for number, _ in same], limited)
                 continue
             for number, _ in same:
-                to = self._new_node(self._of(number), limited)
+                to = self._new_node(self._kind_of[number], limited)
                 if to >= 0:
                     self._move(number, to)
         if repacks:
@@ -330,7 +327,7 @@ class Packing:
 
         The next to be opened is the only one that can be: where it doesn't take the pod, the pod stays.
         """
-        kind, new = self._of(numbers[0]), slice(self._first_new, None)
+        kind, new = self._kind_of[numbers[0]], slice(self._first_new, None)
         room = np.where(kind.may[new], seats(kind.shape, self.state.free[:, new]), 0)
         if (left := self._left_of(limited)) is not None:
             room = np.minimum(room, left)

@@ -280,11 +280,8 @@ def holders(
     """`held_by_node` where the snapshot's pods are elsewhere, or what they use counts (`_used`)."""
     label = by.removeprefix(LABEL) if by.startswith(LABEL) else ""
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
-        raise InputError(
-            f'"{by[:60]}" is nothing to share a bill out by',
-            where="by",
-            mend="Give namespace, label:NAME, pool or workload",
-        )
+        what = f'"{by[:60]}" is nothing to share a bill out by'
+        raise InputError(what, where="by", mend="Give namespace, label:NAME, pool or workload")
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
     each: dict[str, dict[tuple[str, Share], list[Amounts]]] = defaultdict(lambda: defaultdict(list))

@@ -433,16 +433,15 @@ class State:
         self._moves += ((shape, before, -1, -1), (shape, after, 1, 1))
         self.changed += (before, after)
         self.touched |= {before, after}
-        below = [table for priority, table in self._below.items() if shape.priority < priority] if self._below else ()
         counts, is_carried = self._counts_of(shape), _is_carried(shape)
-        if counts or is_carried or below:
-            for node, pods in ((before, -1), (after, 1)):
-                for table in below:
+        for node, pods in ((before, -1), (after, 1)):
+            for priority, table in self._below.items():
+                if shape.priority < priority:
                     _add_requests(table, shape, node, pods)
-                if is_carried:
-                    self._carry(shape, node, pods)
-                for count in counts:
-                    count.add(node, pods)
+            if is_carried:
+                self._carry(shape, node, pods)
+            for count in counts:
+                count.add(node, pods)
 
     def terminate(self, shape: Shape, node: int) -> None:
         """A bound pod starts to terminate: it keeps what it holds, but spreading no longer counts it."""
