@@ -232,17 +232,19 @@ class _Chunk:
     def run(self, most_lives: int) -> tuple[Floats, Booleans]:
         """All lives, until every lane is done or has had `most_lives`; the tallies and the ready places."""
         life, gap = self._first_lives()
-        self._live(life, np.zeros(life.size), gap, is_first=True)
+        self._live(life, 0.0, gap, self._to_do(), is_first=True)
         for _ in range(most_lives):
-            if (done := self._to_do() <= 0).mean() > 0.5:
+            to_do = self._to_do()
+            if (done := to_do <= 0).mean() > 0.5:
                 self._retire(done)
+                to_do = to_do[~done]
             if not self.state.lane.size:
                 break
             cap, drawn = self.lives.cap_hours, self.lives.draw(self.rng, self.state.hazard)
             lives = np.minimum(drawn * self.state.life_pace, cap)
             # what ends because a node may live no longer isn't lost: the next is to be had at once
             gaps = np.where(lives < cap, self.gaps.draw(self.rng, lives.size) * self.state.gap_pace, 0.0)
-            self._live(lives, np.full(lives.size, self.assumptions.restart_hours), gaps)
+            self._live(lives, self.assumptions.restart_hours, gaps, to_do)
         else:
             self._go_on_at_the_same_pace()
         self._retire(np.ones(self.state.lane.size, dtype=bool))
@@ -277,18 +279,18 @@ class _Chunk:
         to_do = self.state.jobs_left * self.pattern.span_hours - self.state.phase
         return np.where(to_do > _SAME * self.pattern.span_hours, to_do, 0.0)
 
-    def _live(self, life: Floats, restart: Floats, gap: Floats, *, is_first: bool = False) -> None:
-        """One life of each lane: restart, work, loss, and the gap until the next node."""
+    def _live(self, life: Floats, begins: float, gap: Floats, to_do: Floats, *, is_first: bool = False) -> None:
+        """One life of each lane: a restart that takes `begins` hours, work, loss, and the gap until the next node."""
         current().spend(life.size // _LIVES_A_UNIT)
-        state, to_do = self.state, self._to_do()
+        state = self.state
         is_bulk: Booleans | None = None
         if self.bulk_losses.are_any:
             until_bulk = self.bulk_losses.next_after(state.now) - state.now
             is_bulk = until_bulk < life
             life, gap = np.minimum(life, until_bulk), np.where(is_bulk, 0.0, gap)
-        restart = np.where(to_do > 0, np.minimum(life, restart), 0.0)
-        interrupted = life - restart < to_do
-        worked = np.where(interrupted, life - restart, to_do)
+        restart = np.where(to_do > 0, np.minimum(life, begins), 0.0)
+        worked = np.minimum(left := life - restart, to_do)
+        interrupted = left < to_do
         begin = state.now + restart
         end = begin + worked
         self._mark_ready(begin, np.where(interrupted, end, inf), np.arange(begin.size))
