@@ -28,6 +28,7 @@ from planner.kubernetes.records import (
     Owner,
     Pod,
     PodSpec,
+    Presence,
     ReplicaSet,
     Snapshot,
     Template,
@@ -102,6 +103,7 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
             missing = wanted_pods(job) - sum(not pod.is_terminal for pod in own)
             if missing > 0:
                 yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
+    yield from _unread_schedules(snapshot)
     put_out = _put_out(cluster)
     moved: dict[tuple[Owner, str], list[int]] = {}
     for place in (*_on_cordoned(snapshot), *put_out):
@@ -115,6 +117,19 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
             does = f"{workload_keys(snapshot)[pod.uid]} may make pods anew that leave {pod.node_name}"
         template = Template(labels=pod.labels, spec=pod.spec)
         yield _pods(does, owner.kind, namespace, owner.name, template, len(places))
+
+
+def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
+    """CronJobs that weren't listed and whose Jobs are there: the next is of the same pods, as far as anybody knows."""
+    is_listed = snapshot.presence.get("cronjobs.batch") is Presence.PRESENT
+    is_read = is_listed or any(one.kind == "CronJob" for one in snapshot.unplayed)
+    jobs = () if is_read else (one for one in snapshot.every_workload if one.traits.is_batch and one.owner is not None)
+    latest = {
+        one.owner.key(one.namespace): one for one in jobs if one.owner is not None and one.owner.kind == "CronJob"
+    }
+    for key, job in latest.items():
+        does = f"{key}, which wasn't read, may begin"
+        yield _pods(does, "CronJob", job.namespace, key.rpartition("/")[2], job.template, max(1, job.replicas))
 
 
 def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:

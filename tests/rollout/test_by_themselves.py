@@ -380,6 +380,25 @@ def test_who_was_not_read_and_has_pods_on_their_way_may_act(is_moving: bool) -> 
     assert ("StatefulSets that weren't read may make and move pods" in str(found.ties.sentence)) is is_moving
 
 
+@pytest.mark.parametrize(
+    ("maker", "without", "is_proven"),
+    [("CronJob", ("CronJob",), False), ("Other", ("CronJob",), True), ("CronJob", (), True)],
+)
+def test_a_schedule_that_was_not_read_is_told_by_its_jobs(
+    maker: str, without: tuple[str, ...], is_proven: bool
+) -> None:
+    """Where CronJobs were listed and it isn't among them, it is gone."""
+    (made,) = job("nightly-1", [])
+    made["metadata"]["ownerReferences"] = [{**owner(maker, "nightly", "c"), "apiVersion": "batch/v1"}]
+    made["status"] = {"succeeded": 1, "conditions": [{"type": "Complete", "status": "True"}]}
+    others = [] if without else [cron_job(suspend=True)]
+    found = asked(read(two_gpus(), worker("g0"), made, others, without=without))
+    assert found.ties is not None
+    assert found.ties.proven is is_proven, found.ties.sentence
+    said = "CronJob/ml/nightly, which wasn't read, may begin"
+    assert (said in str(found.ties.sentence)) is not is_proven
+
+
 ONE_A_NODE = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
     {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": "kubernetes.io/hostname"}]}}  # fmt: skip
 
