@@ -25,19 +25,7 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, what_if
 from planner.questions.capacity import CapacitySettings
-from planner.ui import (
-    cache,
-    charts,
-    downloads,
-    errors,
-    filtered,
-    findings,
-    link,
-    opening,
-    sheet,
-    tables,
-    tiles,
-)
+from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, sheet, tables, tiles
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
