@@ -72,6 +72,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/manifest.py": "tests/cli/test_gate_command.py",
     "planner/inventory/hooks.py": "tests/questions/test_brought.py",
     "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
+    "planner/ground/typed.py": "tests/ground/test_typed.py",
     "planner/ui/asked.py": "tests/pages/test_rollout.py",
     "planner/history/schema.py": "tests/sources/test_store.py",
     "planner/sources/store.py": "tests/sources/test_store.py",
