@@ -40,9 +40,9 @@ _ANSWERED = """([asked, replicas]) => {
   const ready = metrics.find(metric => metric.innerText.includes('Lowest Ready'));
   return ready && ready.innerText.includes(`of ${replicas}`) && !ready.closest('[data-stale="true"]');
 }"""
-# a box, a figure or a table: what a page begins its answer with
+# a box (grey where the answer isn't known: no alert), a figure or a table: what a page begins its answer with
 _FIRST = """() => document.querySelector('[data-testid="stMain"] '
-  + ':is([data-testid="stAlert"], [data-testid="stMetric"], [data-testid="stDataFrame"])')"""
+  + ':is([data-testid="stAlert"], .stMarkdownColoredBackground, [data-testid="stMetric"], [data-testid="stDataFrame"])')"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
