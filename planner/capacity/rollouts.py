@@ -28,7 +28,6 @@ from planner.rollout.answers import (
     OtherInFlight,
     Reason,
     Remedy,
-    RemedyKind,
     RolloutResult,
     Ties,
     Verdict,
@@ -134,12 +133,8 @@ def rollout(
     if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
-        kinds = set(RemedyKind)
-        if is_queued:  # what it lets in was asked for today's strategy only
-            kinds.remove(RemedyKind.SWITCH_STRATEGY)
         ways = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed,
-            kinds=frozenset(kinds),
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
         )  # fmt: skip
         remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
     shown = stuck or max(parts, key=lambda p: p.seconds)

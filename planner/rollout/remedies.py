@@ -168,6 +168,8 @@ def find_remedies(
     case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
+    if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
+        kinds -= {RemedyKind.SWITCH_STRATEGY}
     for kind, search, reasons in _SEARCHES:
         if kind in kinds and (reasons is None or why.reason in reasons):
             yield from search(case)

@@ -40,7 +40,7 @@ from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.glance import Glance, OwnRollout, restarted
-from planner.rollout.meanwhile import OtherClocks, on_other_clocks
+from planner.rollout.meanwhile import on_other_clocks
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
@@ -55,6 +55,7 @@ _AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", 
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
+_CLOCK_UNITS: Final = 100_000  # and for other seconds: about 0.1 s
 
 
 class _Resource(msgspec.Struct):
@@ -527,22 +528,32 @@ def _told(
         return _Told(seen.answer, growth.sentence, failed=failed)
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)
-    clocks = on_other_clocks(cluster, [*along, revision], seen.run, seed=0) if seen.run is not None else OtherClocks()
-    way_out = _way_out(snapshot, revision, seen, along)
-    return _Told(seen.answer, str(seen.answer.sentence), way_out, is_open=bool(clocks.sentence))
+    way_out, is_open = _way_out(snapshot, revision, seen), _is_open(snapshot, seen)
+    return _Told(seen.answer, str(seen.answer.sentence), way_out, is_open=is_open)
 
 
-def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance, along: tuple[Revision, ...]) -> str:
+def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
+    """Whether other seconds are known to change the verdict. The work is bounded, whatever the time: what is found is kept."""
+    assert seen.run is not None
+    try:
+        with allowed(lambda: True, units=_CLOCK_UNITS) as budget:
+            budget.foresee(seen.run.work)  # another run costs about as much
+            return bool(on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0).sentence)
+    except TooLargeError:
+        return False
+
+
+def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
     """``maxSurge 0, maxUnavailable 1 completes``; "" where none is found, or none in time: the warning stands without."""
     assert seen.run is not None
     assert seen.why is not None
     cluster = compiled(snapshot)
     try:
         times = pod_times_of(cluster, revision)
-        with allowed(units=_WAY_OUT_UNITS):
-            ways = find_remedies(cluster, [*along, revision], revision.after.key, seen.run, seen.why, times)
+        with allowed(lambda: True, units=_WAY_OUT_UNITS):
+            ways = find_remedies(cluster, seen.run.revisions, revision.after.key, seen.run, seen.why, times)
             found = next(ways, None)  # there is no time for all
-    except (UnwantedError, TooLargeError):
+    except TooLargeError:
         return ""
     if found is None:
         return ""

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from planner.capacity import overview as overviews
 from planner.capacity import rollouts
+from planner.ground.budget import too_large
 from planner.ground.records import replace
-from planner.inventory.change import WorkloadChange
+from planner.inventory.change import WorkloadChange, document_of
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
-from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence
+from planner.kubernetes.records import FrozenMap, HorizontalPodAutoscaler, Presence, Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, first_answer
 from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.meanwhile import OtherClocks, on_other_clocks
+from planner.rollout.own_ways import rolling_way
 from planner.rollout.prepared import Scenario
-from planner.serve.review import read_request, review
+from planner.serve.review import Review, Silence, read_request, review
+from planner.sources import demo
+from tests.bench.webhook import plain
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
@@ -375,20 +381,80 @@ def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None
     assert first_answer(snapshot(*beside_another()), asked).ties is None
 
 
-def test_gate_and_webhook_say_so_too() -> None:
-    items = beside_another()
-    there = items[1]
+def at_webhook(cluster: Snapshot, there: Item, is_wanted: Callable[[], bool] | None = None) -> tuple[Review, str]:
+    """What it says of another image, and the manifest of that."""
     manifest = json.loads(json.dumps(there))
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    cluster = replace(snapshot(*items), taken_at=NOW)
-    (at_gate,) = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW)).workloads
-    request = {"uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "worker", "object": manifest, "oldObject": there,
-               "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
+    of = manifest["metadata"]
+    request = {"uid": "1", "operation": "UPDATE", "namespace": of["namespace"], "name": of["name"], "object": manifest,
+               "oldObject": there, "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
-    at_webhook = review(cluster, read_request(body.encode()), now=NOW)
+    return review(cluster, read_request(body.encode()), is_wanted=is_wanted, now=NOW), json.dumps(manifest)
+
+
+OPEN = "headroom: this rollout would be stuck, unless seconds decide otherwise: "
+
+
+def test_gate_and_webhook_say_so_too() -> None:
+    items = beside_another()
+    cluster = replace(snapshot(*items), taken_at=NOW)
+    said, manifest = at_webhook(cluster, items[1])
+    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
     assert AGAIN in str(at_gate)
-    assert at_webhook.is_stuck
-    assert at_webhook.warning.startswith("headroom: this rollout would be stuck, unless seconds decide otherwise: ")
+    assert said.is_stuck
+    assert said.warning.startswith(OPEN)
+
+
+def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
+    """llm-serve without a surge: whether the canary that waits takes the freed GPUs, seconds decide."""
+    found, key = demo.read(), "Deployment/prod/llm-serve"
+    calm = rolling_way((0, 1)).strategy
+    cluster = replace(found, workloads=tuple(replace(w, strategy=calm) if w.key == key else w for w in found.workloads))
+    at_cli = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, max_surge=0, max_unavailable=1),)))
+    workload = cluster.workload(key)
+    assert workload is not None
+    said, manifest = at_webhook(cluster, plain(document_of(workload)))
+    (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
+    assert at_cli.verdict is at_gate.verdict is Verdict.STUCK
+    assert f"But seconds decide: {AGAIN}" in str(at_cli.sentence)
+    assert f"But seconds decide: {AGAIN}" in str(at_gate.sentence)
+    assert said.is_stuck
+    assert said.warning.startswith(OPEN)
+
+
+def test_time_that_is_up_on_other_clocks_takes_no_warning_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The verdict was there: what is asked beyond it is bounded, and no clock stops it."""
+    items, begun = beside_another(), list[bool]()
+
+    def clocks(*given: Any, **named: Any) -> OtherClocks:
+        begun.append(True)
+        return on_other_clocks(*given, **named)
+
+    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
+    monkeypatch.setattr("planner.ground.budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
+    said, _ = at_webhook(snapshot(*items), items[1], lambda: not begun)
+    assert begun
+    assert (said.is_stuck, said.warning[: len(OPEN)]) == (True, OPEN)
+    assert at_webhook(snapshot(*items), items[1], lambda: False)[0].silence is Silence.TIME_UP
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_other_clocks_that_cost_too_much_leave_the_warning_as_it_was(
+    is_begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is claimed of seconds then; neither where they aren't begun nor where they can't go on."""
+    items, begun = beside_another(), list[bool]()
+
+    def clocks(*_: Any, **__: Any) -> OtherClocks:
+        begun.append(True)
+        raise too_large()
+
+    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
+    if not is_begun:
+        monkeypatch.setattr("planner.serve.review._CLOCK_UNITS", 1)
+    said, _ = at_webhook(snapshot(*items), items[1])
+    assert (said.is_stuck, bool(begun)) == (True, is_begun)
+    assert said.warning.startswith("headroom: this rollout would be stuck: ")
 
 
 def test_a_pod_that_still_waits_of_a_rollout_may_be_tried_before_one_made_earlier() -> None:

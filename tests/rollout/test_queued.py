@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pytest
@@ -16,8 +17,12 @@ from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.questions import gate, where
 from planner.questions.gate import GateSettings
 from planner.questions.where import WhereSettings
-from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.prepared import Scenario
+from planner.rollout.remedies import find_remedies
+from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster
 from planner.serve.review import Silence, read_request, review
 from tests.capacity.teams import API, GPU, KINDS, flavor, local, node, pod, queue, read, teams, workload
 from tests.pages.visiting import visit
@@ -331,6 +336,29 @@ def test_rollout_gate_where_webhook_and_page_say_the_same(gpus: int, pods: int, 
     assert title.startswith("✗ Stuck" if verdict is Verdict.STUCK else "✓ Completes")
     assert verdict is not Verdict.STUCK or str(found.headline) in title
     assert verdict is not Verdict.STUCK or str(found.sentence).removeprefix("stuck: ") in said.warning
+
+
+def test_the_webhook_plays_again_what_kueue_let_in(snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other seconds and ways out are those of the pods that it played, with their flavor's node labels."""
+    played: list[Revision] = []
+
+    def clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> OtherClocks:
+        played.extend(revisions)
+        return on_other_clocks(cluster, revisions, run, seed=seed)
+
+    def ways(cluster: Cluster, revisions: Sequence[Revision], *given: Any) -> Iterator[Remedy]:
+        played.extend(revisions)
+        return find_remedies(cluster, revisions, *given)
+
+    monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
+    monkeypatch.setattr("planner.serve.review.find_remedies", ways)
+    request = {
+        "uid": "1", "operation": "CREATE", "namespace": "team-c", "name": "new", "object": job_set(16, 1), "oldObject": None,
+        "resource": {"group": "jobset.x-k8s.io", "version": "v1alpha2", "resource": "jobsets"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    assert review(snapshot, read_request(body.encode())).is_stuck
+    assert [one.queued is not None for one in played] == [True, True]
 
 
 def test_what_a_flavor_adds_is_not_told_as_part_of_the_change() -> None:
