@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, short_name
+from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
@@ -99,7 +100,9 @@ def turned_away(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
     Source: kubernetes pkg/kubelet/lifecycle/predicate.go, pkg/kubelet/cm/devicemanager; `IsPodActive` in pkg/controller."""
     cluster = run.simulation.cluster
     for after in (revision.after for revision in revisions):
-        waits = after.template.spec.node_name in cluster.node_index and any(m.pending for m in run.moments[after.key])
+        on, new = cluster.node_index.get(after.template.spec.node_name), run.new_shapes.get(after.key)
+        comes = on is not None and new is not None and on in new.candidates and is_ready(cluster.nodes[on])
+        waits = comes and any(m.pending for m in run.moments[after.key])
         if waits and not of_its_node(cluster, after.template.spec):
             yield Finding(
                 severity=Severity.WARNING, code="pods-turned-away", object=after.key,

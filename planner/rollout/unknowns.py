@@ -13,7 +13,7 @@ from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
-from planner.kubernetes.nodes import is_silent
+from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
@@ -22,7 +22,10 @@ from planner.kubernetes.records import (
     AdmissionHook,
     AdmissionPolicyBinding,
     ClaimSpec,
+    FrozenMap,
     Labels,
+    Node,
+    Pod,
     PodSpec,
     Presence,
     Snapshot,
@@ -34,17 +37,19 @@ from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
 from planner.rollout.beside import untold
+from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.kueue.clusters import lacking
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, alike, compile_shape
 
 _ADD_KIND = "Add the missing kinds to kubectl get"
 _TAKE_WHOLE = "Take the snapshot again, whole"
 _WITHOUT = "Read the answer as one in which that keeps no pod from its node"
 _ASK = "Ask for the right to list them (get, list on that resource)"
+_NODE_BACK = "Ask again when the node is back or gone"
 _ASK_KUEUE = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
@@ -61,9 +66,11 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     """What is lacking for a sure answer on this workload; `new` is the shape of its new pods, where any were made."""
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
-    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision), *_kept(cluster, revision)]
+    found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
+    found += _kept(cluster, revision, new)
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
+    found += _not_started(cluster, revision, new)
     if revision.placed is not None and revision.placed.scheduler:
         found.append(_of_scheduler(revision.placed.scheduler))
     after = revision.after
@@ -114,30 +121,66 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
 
 
 @once_a_cluster
-def _on_silent(cluster: Cluster) -> Mapping[str, str]:
-    """Workload → a node with a pod of it whose kubelet is silent."""
+def _on_silent(cluster: Cluster) -> Mapping[str, Sequence[Pod]]:
+    """Workload → its pods on nodes whose kubelet is silent."""
     silent = {node.name for node in cluster.snapshot.nodes if is_silent(node)}
     keys = workload_keys(cluster.snapshot) if silent else {}
-    return {keys[p.uid]: p.node_name for p in cluster.snapshot.pods if p.node_name in silent and p.holds_room}
+    found: dict[str, list[Pod]] = {}
+    for pod in cluster.snapshot.pods if silent else ():
+        if pod.node_name in silent and pod.holds_room:
+            found.setdefault(keys[pod.uid], []).append(pod)
+    return found
 
 
-def _kept(cluster: Cluster, revision: Revision) -> Iterator[Unknown]:
+def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Shape]:
+    """Those of the new pods: as their templates say, and as one was made."""
+    hashed, namespace = {revision.after.traits.part_hash_label: NEW_HASH}, revision.after.namespace
+    templates = [(FrozenMap({**one.labels, **hashed}), one.spec) for one, _ in revision.templates]
+    return [*(compile_shape(cluster, namespace, *one) for one in templates), *filter(None, [new])]
+
+
+def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
     """Pods whose end the rollout waits for, and that nobody ends: only a kubelet lets a deleted pod go. Sources: `oldPodsRunning` in
     pkg/controller/deployment/recreate.go, stateful_set_control.go (also of a LeaderWorkerSet's leaders and workers, whose successors
     have their names), `rollingUpdate` in pkg/controller/daemon/update.go; until it has ended a pod keeps those away that its anti-affinity
     or theirs speaks of (plugins/interpodaffinity). An Argo Rollout counts Ready pods alone (argo-rollouts rollout/{canary,bluegreen}.go)."""
-    after, node = revision.after, _on_silent(cluster).get(revision.after.key)
+    after, pods = revision.after, _on_silent(cluster).get(revision.after.key, ())
+    if not (pods and revision.has_new_template):
+        return
     is_in_turn = after.traits.is_per_node or any(
         one.has_ordinals for one in (after.traits, kind_called(after.traits.part))
     )
     waits = after.strategy.kind == RECREATE or (is_in_turn and after.strategy.kind == ROLLING_UPDATE)
-    apart = [term for template, _ in after.templates for term in template.spec.pod_anti_affinity if not term.weight]
-    keeps_away = any(term.topology_key != HOSTNAME for term in apart)
-    if node and revision.has_new_template and (waits or keeps_away):
-        what = (
-            f"node {node} doesn't answer: its pod there, for whose end it waits, ends once the node is back or deleted"
-        )
-        yield Unknown(what=what, mend="Ask again when the node is back or gone")
+    shapes = [] if waits else _shapes(cluster, revision, new)
+
+    def speaks_of(one: Shape, other: Shape) -> bool:
+        apart = (term for term in one.anti_affinity if term.topology_key != HOSTNAME)
+        return any(term.matches(cluster, other.namespace, other.labels) for term in apart)
+
+    for pod in pods:
+        old = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+        if waits or any(speaks_of(old, shape) or speaks_of(shape, old) for shape in shapes):
+            which = "for whose end it waits" if waits else "which keeps its new pods away until it has ended"
+            what = f"node {pod.node_name} doesn't answer: its pod there, {which}, ends once the node is back or deleted"
+            yield Unknown(what=what, mend=_NODE_BACK)
+            return
+
+
+@once_a_cluster
+def _out(cluster: Cluster) -> Mapping[int, Node]:
+    """The nodes whose kubelet starts no pod, by their places."""
+    return {place: node for place, node in enumerate(cluster.nodes) if not is_ready(node)}
+
+
+def _not_started(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
+    """New pods that may be bound to a node whose kubelet starts none: they name it, or tolerate that it is out of use."""
+    out = _out(cluster) if new is not None or revision.has_new_template else {}
+    for shape in _shapes(cluster, revision, new) if out else ():
+        if fits := out.keys() & shape.candidates[alike(cluster, shape).large].tolist():
+            node = out[min(fits)]
+            is_how = "doesn't answer" if is_silent(node) else f"is {NOT_READY}"
+            what = f"node {node.name} {is_how}, and new pods that are bound there don't start until it is back"
+            yield Unknown(what=what, mend=_NODE_BACK)
 
 
 def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> Iterator[Unknown]:

@@ -353,19 +353,80 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     assert is_said is (verdict is Verdict.UNKNOWN)
 
 
+def apart(topology: str, app: str = "worker", **more: object) -> Item:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": topology, **more}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
 @pytest.mark.parametrize(
-    ("topology", "verdict"), [("zone", Verdict.UNKNOWN), ("kubernetes.io/hostname", Verdict.COMPLETES)]
+    ("before", "patch", "verdict"),
+    [
+        (apart("zone"), {}, Verdict.UNKNOWN),
+        (apart("kubernetes.io/hostname"), {}, Verdict.COMPLETES),
+        (apart("zone"), {"affinity": None}, Verdict.UNKNOWN),  # the old pod's own counts until it has ended
+        ({}, apart("zone"), Verdict.UNKNOWN),
+        (apart("zone", "db"), {}, Verdict.COMPLETES),  # of others
+        (apart("zone", namespaces=["db"]), {}, Verdict.COMPLETES),
+        (apart("zone", matchLabelKeys=["pod-template-hash"]), {}, Verdict.COMPLETES),  # of its own revision
+    ],
 )
-def test_a_pod_on_a_silent_node_keeps_others_away(topology: str, verdict: Verdict) -> None:
+def test_a_pod_on_a_silent_node_keeps_others_away(before: Item, patch: Item, verdict: Verdict) -> None:
     """Until it has ended (plugins/interpodaffinity asks no pod whether it is being deleted); on its own node nobody comes anyway."""
-    apart = {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": topology}
-    spec = pod_spec(gpus=1, affinity={"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}})
     nodes = [node("g0", gpus=1), silent("g1"), node("g2", gpus=1)]
     for one, zone in zip(nodes, "abb", strict=True):
         one["metadata"]["labels"] |= {"zone": zone, "kubernetes.io/hostname": one["metadata"]["name"]}
-    found = asked(read(nodes, deployment("worker", ["g0", "g1"], spec, strategy=rolling(0, 1))))
+    mine = deployment("worker", ["g0", "g1"], pod_spec(gpus=1, **before), strategy=rolling(0, 1))
+    change = WorkloadChange(
+        workload="Deployment/ml/worker", patch=json.dumps({"spec": {"template": {"spec": patch}}}) if patch else ""
+    )
+    found = rollouts.rollout(read(nodes, mine), Scenario(changes=(change,), runs=5, with_remedies=False))
     assert found.verdict is verdict
-    assert any("g1 doesn't answer" in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
+    said = "node g1 doesn't answer: its pod there, which keeps its new pods away until it has ended"
+    assert any(said in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
+
+
+@pytest.mark.parametrize("effects", [(), ("NoSchedule",), ("NoSchedule", "NoExecute")])
+@pytest.mark.parametrize(
+    ("status", "more", "is_known"),
+    [
+        ("Unknown", {"nodeName": "g1"}, False),
+        ("False", {"nodeName": "g1"}, False),
+        ("True", {"nodeName": "g1"}, True),
+        ("Unknown", {"tolerations": [{"operator": "Exists"}]}, False),
+        ("False", {"tolerations": [{"operator": "Exists"}]}, False),
+        ("Unknown", {"nodeName": "g0"}, True),
+    ],
+)
+def test_on_a_node_that_is_out_of_use_no_pod_starts(
+    status: str, more: Item, is_known: bool, effects: tuple[str, ...]
+) -> None:
+    """Three doors: rollout's, the list's and the gate's."""
+    key = {"Unknown": "unreachable", "False": "not-ready"}.get(status)
+    down = node("g1", gpus=2, taints=tuple((f"node.kubernetes.io/{key}", effect) for effect in effects if key))
+    down["status"]["conditions"][0]["status"] = status
+    mine = deployment("worker", ["g0"], pod_spec(gpus=1, **more), strategy=rolling(1, 0))
+    snapshot = replace(read(node("g0", gpus=2), down, mine), taken_at=NOW)
+    manifest = copy.deepcopy(mine[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
+    listed = overview.answer(snapshot, OverviewSettings(), Given(now=NOW))
+    found = asked(snapshot)
+    verdict = Verdict.COMPLETES if is_known else Verdict.UNKNOWN
+    assert [found.verdict, at_gate.workloads[0].verdict, listed.workloads[0].verdict] == [verdict] * 3
+    is_how = "doesn't answer" if status == "Unknown" else "is not Ready"
+    said = f"node g1 {is_how}, and new pods that are bound there don't start"
+    assert any(said in str(one.what) for one in found.findings) is not is_known
+
+
+@pytest.mark.parametrize("is_ready", [True, False])
+def test_who_refuses_pods_that_name_their_node_is_there_and_would_take_them(is_ready: bool) -> None:
+    """A node that is shut to them, and one without a kubelet that says so."""
+    there = node("g1", gpus=1, taints=(("maintenance", "NoExecute"),) if is_ready else ())
+    there["status"]["conditions"][0]["status"] = str(is_ready)
+    mine = deployment("worker", ["g1"], pod_spec(gpus=1, nodeName="g1"), strategy=rolling(1, 0))
+    found = asked(read(node("g0", gpus=2), there, mine))
+    assert found.verdict is Verdict.STUCK
+    assert "pods-turned-away" not in {one.code for one in found.findings}
 
 
 @pytest.mark.parametrize("is_moving", [True, False])
