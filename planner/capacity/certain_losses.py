@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATE
 from planner.kubernetes.kinds import STATEFUL_SET, kind_called
 from planner.kubernetes.records import FrozenMap, Labels, Pod, PodSpec, ReplicaSet, Workload
 from planner.rollout.admission import Admission
-from planner.rollout.beside import ruled_namespaces
 from planner.rollout.certain import is_tried_as_told
 from planner.rollout.ownership import pods_by_node, pods_by_owner, sets_by_key, workloads_by_key, workloads_by_owner
 from planner.rollout.pods import unfinished
@@ -31,6 +31,8 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, once_a_clus
 from planner.scheduling.filters import feasible, is_judged_alone
 from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.scheduling.state import State
+
+_MOST_KEPT: Final = 1_000_000  # (kind of pod, node) of which it is known whether one takes the other
 
 
 class Outcome(Record):
@@ -76,19 +78,19 @@ class _Maker(Record, kw_only=False, eq=False):
 
 
 @once_a_cluster
-def _maker(cluster: Cluster, owner: str, uid: str, namespace: str) -> _Maker | None:
+def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
     """Who makes the pods of an owner anew; None where that isn't just as many as are lost."""
     of: ReplicaSet | Workload | None = sets_by_key(cluster).get(owner) or workloads_by_key(cluster).get(owner)
     own = [cluster.snapshot.pods[i] for i in pods_by_owner(cluster).get(uid, ())]
-    if of is None or of.uid != uid or namespace in ruled_namespaces(cluster) or of.min_ready_seconds:
+    if of is None or of.uid != uid or of.min_ready_seconds or not is_tried_as_told(cluster, of):
         return None
     if len(own) != of.replicas or any(p.deleted_at is not None or p.node_name not in cluster.node_index for p in own):
         return None
     key = workloads_by_owner(cluster).get(owner, owner)
     workload = workloads_by_key(cluster).get(key)
-    if not is_tried_as_told(of.template.spec) or (workload is not None and workload.groups is not None):
+    if workload is not None and workload.groups is not None:
         return None
-    spec = cluster.snapshot.derived.once(Admission, cluster.snapshot).prepare(namespace, of.template.spec)
+    spec = cluster.snapshot.derived.once(Admission, cluster.snapshot).prepare(of.namespace, of.template.spec)
     if isinstance(of, ReplicaSet):
         return _Maker(key, of, spec)
     ordinals = {f"{of.name}-{of.start_ordinal + i}" for i in range(of.replicas)}
@@ -98,6 +100,12 @@ def _maker(cluster: Cluster, owner: str, uid: str, namespace: str) -> _Maker | N
     if not revision or any(p.labels.get(CONTROLLER_REVISION_HASH) != revision or not p.is_ready for p in own):
         return None
     return _Maker(key, of, spec, of.pod_management_policy != "Parallel") if {p.name for p in own} == ordinals else None
+
+
+@once_a_cluster
+def _shape(cluster: Cluster, maker: _Maker, labels: Labels) -> Shape:
+    """The same as `compile_shape`, without comparing specs."""
+    return compile_shape(cluster, maker.of.namespace, labels, maker.spec, default_selector=maker.of.selector)
 
 
 @once_a_cluster
@@ -111,13 +119,11 @@ def _is_calm(cluster: Cluster) -> bool:
 
 
 @once_a_cluster
-def _starting_seconds(cluster: Cluster) -> list[float]:
-    """Until the pods that start today are Ready, whichever nodes go; [] without any."""
-    by = [
-        (p.owner.key(p.namespace) if p.owner else "") for p in (cluster.snapshot.pods[i] for i in unfinished(cluster))
-    ]
-    owners = workloads_by_owner(cluster)
-    return [max(start_seconds(cluster, owners.get(key, key)) for key in by)] if by else []
+def _starting_seconds(cluster: Cluster) -> float:
+    """Until the pods that start today are Ready, whichever nodes go; 0 without any."""
+    pods, owners = (cluster.snapshot.pods[i] for i in unfinished(cluster)), workloads_by_owner(cluster)
+    keys = {pod.owner.key(pod.namespace) if pod.owner else "" for pod in pods}
+    return max((start_seconds(cluster, owners.get(key, key)) for key in keys), default=0.0)
 
 
 class Counting:
@@ -126,7 +132,6 @@ class Counting:
     def __init__(self, cluster: Cluster) -> None:
         self.cluster, self._state = cluster, State(cluster)
         self._before = cluster.smaller or cluster  # with the same pods: who makes them is worked out once
-        self._shapes: dict[tuple[_Maker, Labels], Shape] = {}
         self._open: dict[Shape, BoolArray | None] = {}
         self._lowest = min((cluster.priority_of(group.spec) for group in cluster.groups), default=2**31)
 
@@ -140,12 +145,14 @@ class Counting:
             if pod.owner is None:
                 return None
             if not kind_called(pod.owner.kind).is_per_node:
-                maker = _maker(cluster, pod.owner.key(pod.namespace), pod.owner.uid, pod.namespace)
+                maker = _maker(cluster, pod.owner.key(pod.namespace), pod.owner.uid)
                 if maker is None:
                     return None
                 lost.setdefault(maker, []).append(pod)
         in_turn = {maker: sorted(some, key=lambda pod: (len(pod.name), pod.name)) for maker, some in lost.items()}
-        made = {maker: [self._shape(maker, pod) for pod in some] for maker, some in in_turn.items()}
+        made = {
+            maker: [_shape(self.cluster, maker, maker.labels(pod)) for pod in some] for maker, some in in_turn.items()
+        }
         shapes = [shape for some in made.values() for shape in some]
         current().spend(len(shapes))
         found = self._places(nodes, Counter(shapes))
@@ -153,7 +160,8 @@ class Counting:
             tried = [shape for maker, some in made.items() for shape in (some[:1] if maker.is_ordered else some)]
             current().foresee(sum(map(units_of_attempt, tried)))
             return None
-        ticks, missing = list(_starting_seconds(cluster)), Counter[str]()
+        has_spares = cluster is not self.cluster  # who starts is Ready then before the loss
+        ticks, missing = [0.0 if has_spares else _starting_seconds(cluster)], Counter[str]()
         for maker, some in made.items():
             placed = sum(found[shape] for shape in some)
             if maker.is_ordered and placed < len(some) > 1:
@@ -163,19 +171,10 @@ class Counting:
             ticks[:steps] = [max(tick, start_seconds(cluster, maker.key)) for tick in ticks[:steps]]
             missing[maker.key] += len(some) - placed
         waiting = Counter(shape for shape in shapes if not found[shape])
-        seconds = sum(ticks, 0.0) if any(found.values()) else 0.0
+        seconds = sum(ticks) if any(found.values()) else 0.0
         return Outcome(
             pods=len(shapes), missing=+missing, waiting=waiting.total(), unknown=0, preempted={}, seconds=seconds, shapes=waiting,
         )  # fmt: skip
-
-    def _shape(self, maker: _Maker, pod: Pod) -> Shape:
-        """Of the pod that is made in place of `pod`."""
-        of, about = maker.of, (maker, maker.labels(pod))
-        if about not in self._shapes:
-            self._shapes[about] = compile_shape(
-                self.cluster, of.namespace, about[1], maker.spec, default_selector=of.selector
-            )
-        return self._shapes[about]
 
     def _places(self, nodes: Sequence[int], shapes: Counter[Shape]) -> dict[Shape, bool] | None:
         """Whether pods of each shape surely find a place, or surely don't; None where that isn't certain of all."""
@@ -195,15 +194,17 @@ class Counting:
 
     def _open_to(self, shape: Shape) -> BoolArray | None:
         """The nodes that take a pod of the shape now: bool[node]; None where more than what is on a node itself decides."""
-        cluster, state = self.cluster, self._state
-        kind = alike(cluster, shape).shape if is_judged_alone(state, shape) else shape
+        cluster = self.cluster
+        kind = alike(cluster, shape).shape if is_judged_alone(self._state, shape) else shape
         if kind not in self._open:
-            terms = (*shape.anti_affinity, *state.terms_about(shape, state.anti))
+            if len(self._open) * cluster.node_count >= _MOST_KEPT:
+                self._open, self._state = {}, State(cluster)
+            terms = (*shape.anti_affinity, *self._state.terms_about(shape, self._state.anti))
             is_plain = (replace(shape, anti_affinity=()) if shape.anti_affinity else shape).is_plain
             is_local = is_plain and all(
                 len(cluster.domains(term.topology_key).values) == cluster.node_count for term in terms
             )
-            self._open[kind] = feasible(state, kind) if is_local else None
+            self._open[kind] = feasible(self._state, kind) if is_local else None
         return self._open[kind]
 
     def _holds_all(self, shape: Shape, shapes: Counter[Shape], nodes: NDArray[np.intp]) -> bool:
@@ -212,13 +213,13 @@ class Counting:
         for other, number in shapes.items():
             for row, amount in (*other.asks, (PODS_ROW, 1)):
                 left[row] -= number * amount
-        rivals = [number - (other is shape) for other, number in shapes.items() if _keep_apart(cluster, shape, other)]
-        return int((left >= 0).all(axis=0).sum()) > sum(rivals)
+        rivals = sum(
+            number - (other is shape)
+            for other, number in shapes.items()
+            if _speaks_of(cluster, shape, other) or _speaks_of(cluster, other, shape)
+        )
+        return int((left >= 0).all(axis=0).sum()) > rivals
 
 
-def _keep_apart(cluster: Cluster, one: Shape, other: Shape) -> bool:
-    return any(
-        term.matches(cluster, b.namespace, b.labels)
-        for a, b in ((one, other), (other, one))
-        for term in a.anti_affinity
-    )
+def _speaks_of(cluster: Cluster, one: Shape, other: Shape) -> bool:
+    return any(term.matches(cluster, other.namespace, other.labels) for term in one.anti_affinity)

@@ -1,4 +1,4 @@
-"""Nodes lost at once, played: whose pods come back elsewhere, after how long, who is pushed out for them, and who is left.
+"""Nodes lost at once, played or counted: whose pods come back elsewhere, after how long, who is pushed out for them, and who is left.
 
 The nodes are gone with all that is on them, as when a machine dies and its Node object is deleted; no budget is asked. The time
 counts from there: a node that only stops answering keeps its pods for as long as they tolerate that, 300 s where nothing else is
@@ -34,7 +34,7 @@ Watch = Callable[[Simulation, float], None]
 
 
 class Player:
-    """Plays losses on one cluster, which is at rest; `plays`: how many were."""
+    """Tells what losses come to on one cluster, which is at rest; `plays`: of how many, played or counted."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster

@@ -37,8 +37,8 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike
 
-_MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played, of all pools
-_MOST_MENDS: Final = 300  # losses that are played with spare nodes
+_MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played or counted, of all pools
+_MOST_MENDS: Final = 300  # losses that are played or counted with spare nodes
 _MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes;
 _MOST_NODES: Final = 1_000  # on more nodes than that fewer, since each unit takes longer there
 _MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
@@ -120,7 +120,7 @@ class Loss(Record):
 
 class Together(Record):
     """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_proven`: every choice of one
-    more was played, or one was found that may not."""
+    more was played or counted, or one was found that may not."""
 
     pool: str
     nodes: int
@@ -170,7 +170,7 @@ def survival(
     snapshot: Snapshot, *, label: str = "", upgrades: bool = False, limits: Sequence[PoolLimits] = (),
     book: PriceBook | None = None, of_pools: bool = True,
 ) -> Survival:  # fmt: skip
-    """Every loss played; `label`: nodes that share its value are lost at once too. `of_pools`: and several of each pool.
+    """Every loss, played or counted; `label`: nodes that share its value are lost at once too. `of_pools`: and several of each pool.
 
     Raises
     ------

@@ -14,12 +14,13 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, DESIRED_REPLICAS, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
-from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Workload
+from planner.kubernetes.records import FrozenMap, Pod, ReplicaSet, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits, scaled_value
 from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.over_sets import NEW_HASH
+from planner.rollout.in_flight import does_not_admit
 from planner.rollout.ownership import pods_by_owner, sets_by_owner
 from planner.rollout.pods import unfinished
 from planner.rollout.waiting import waiting_of
@@ -48,9 +49,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
     if workload.traits.is_custom or workload.is_paused or workload.min_ready_seconds:
         return None
-    if workload.namespace in ruled_namespaces(cluster):
-        return None
-    if workload.strategy.kind == ON_DELETE or not is_tried_as_told(workload.template.spec):
+    if workload.strategy.kind == ON_DELETE or not is_tried_as_told(cluster, workload):
         return None
     pods = _old_pods(cluster, workload)
     if pods is None or cluster.remember(_is_stirred):
@@ -81,9 +80,13 @@ def _is_scaled(cluster: Cluster, workload: Workload) -> bool:
     return any(replica_set.annotations.get(DESIRED_REPLICAS, str(replicas)) != str(replicas) for replica_set in active)
 
 
-def is_tried_as_told(spec: PodSpec) -> bool:
-    """Whether pods are tried as the template says: not gated, not another scheduler's, nothing added at admission."""
-    return not (spec.scheduling_gates or spec.runtime_class_name) and spec.scheduler_name == DEFAULT_SCHEDULER
+def is_tried_as_told(cluster: Cluster, of: Workload | ReplicaSet) -> bool:
+    """Whether pods are made and tried as the template says: not gated, not another scheduler's, nothing added or refused at
+    admission."""
+    spec = of.template.spec
+    if spec.scheduling_gates or spec.runtime_class_name or spec.scheduler_name != DEFAULT_SCHEDULER:
+        return False
+    return of.namespace not in ruled_namespaces(cluster) and not does_not_admit(cluster, of)
 
 
 # ── conditions ───────────────────────────────────────────────────────────────────────────────────────────────────────

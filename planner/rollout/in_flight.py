@@ -257,10 +257,10 @@ def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
     if not sets or sets[0].namespace in cluster.remember(_spaces_with_ends):
         return False
     missing = [(replica_set, replica_set.replicas - _active(cluster, replica_set.uid)) for replica_set in sets]
-    return all(count == 0 or (count > 0 and _does_not_admit(cluster, replica_set)) for replica_set, count in missing)
+    return all(count == 0 or (count > 0 and does_not_admit(cluster, replica_set)) for replica_set, count in missing)
 
 
-def _does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
+def does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
     """Whether the API server refuses one more of its pods today, for what `Admission` knows."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
     return admission.refusal(one.namespace, one.name, admission.prepare(one.namespace, one.template.spec)) is not None
@@ -275,7 +275,7 @@ def _is_refused(cluster: Cluster, workload: Workload) -> bool:
     if not workload.conditions.get("ReplicaFailure", "").startswith("True"):
         return False
     has_quota = any(quota.namespace == workload.namespace for quota in cluster.snapshot.resource_quotas)
-    return not has_quota and not _does_not_admit(cluster, workload)
+    return not has_quota and not does_not_admit(cluster, workload)
 
 
 def _is_updated(workload: Workload) -> bool:

@@ -16,13 +16,13 @@ from planner.capacity.evictions import at_rest
 from planner.capacity.losses import NONE, Player
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
-from planner.ground.budget import TooLargeError
+from planner.ground.budget import TooLargeError, part
 from planner.ground.records import replace
 from planner.rollout.prepared import compiled
-from planner.rollout.simulation import Simulation
+from planner.rollout.simulation import _ATTEMPT_UNITS, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import Item, budget, deployment, node, pod, pod_spec, read_items, snapshot
+from tests.builders.objects import NODE_CRITICAL, Item, budget, deployment, node, pod, pod_spec, read_items, snapshot
 from tests.properties.random_rollouts import case_of
 from tests.rollout.rollouts import stateful_set
 
@@ -178,11 +178,47 @@ def test_one_pod_a_node_and_ordered_pods_are_counted_too(monkeypatch: pytest.Mon
 
 
 def test_a_pod_that_starts_today_is_waited_for() -> None:
-    """It is Ready at the end of the first tick: nobody who comes back is told to be sooner; on a node without others it makes no time."""
-    starts = stateful_set("slow", ["n1"], pod_spec(), ready=[False])
+    """It is Ready at the end of the first tick, after the ten minutes that one like it took: nobody who comes back is told to be sooner;
+    on a node without others it makes no time. With spare nodes it is Ready before the loss."""
+    begun, ready = {"lastTransitionTime": "2026-01-01T00:00:00Z"}, {"lastTransitionTime": "2026-01-01T00:10:00Z"}
+    starts = deployment("slow", ["n1", "n1"], pod_spec())
+    started, starting = (one["status"] for one in starts if one["kind"] == "Pod")
+    placed = {"type": "PodScheduled", "status": "True", **begun}
+    started["conditions"] = [placed, {"type": "Ready", "status": "True", **ready}]
+    starting["conditions"] = [placed, {"type": "Ready", "status": "False", **begun}]
     items = [node("n0"), node("n1"), node("n2"), *deployment("a", ["n0"], pod_spec()), *starts]
-    compared = held_against_play(at_rest(snapshot(*items)), [[0], [2], [0, 2]], Random(2))
-    assert (compared["all"], compared["back"]) == (6, 4), compared
+    cluster = at_rest(snapshot(*items))
+    compared = held_against_play(cluster, [[0], [2], [0, 2]], Random(2))
+    assert (compared["all"], compared["back"], compared["later"]) == (6, 4, 2), compared
+    player = Player(cluster)
+    assert (player.lose([0]).seconds, player.lose([0], ((2, 1),)).seconds) == (600, 30)
+
+
+_OF_NO_CLASS = pod_spec(priorityClassName="gone", priority=5)
+_NEVER = pod_spec(preemptionPolicy="Never")
+_ABOVE_LIMIT = pod_spec()
+_ABOVE_LIMIT["containers"][0]["resources"]["limits"] = {"cpu": "500m"}
+_ABOVE_ITS_POD = pod_spec(resources={"requests": {"cpu": "500m"}})
+
+
+@pytest.mark.parametrize("spec", [_OF_NO_CLASS, _NEVER, _ABOVE_LIMIT, _ABOVE_ITS_POD])
+def test_a_pod_that_the_api_server_refuses_does_not_come_back(spec: Item) -> None:
+    items = [node("n0"), node("n1"), NODE_CRITICAL]
+    cluster = at_rest(snapshot(*items, deployment("a", ["n0"], spec), deployment("b", ["n1"], pod_spec())))
+    assert [Counting(cluster).outcome([place]) is None for place in range(2)] == [True, False]
+    assert [Player(cluster).lose([place]).missing for place in range(2)] == [{"Deployment/ml/a": 1}, {}]
+
+
+def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was forgotten is found again, the same."""
+    kinds = [deployment(f"d{i}", ["n0", "n1"], pod_spec(cpu=f"{i + 1}00m")) for i in range(5)]
+    cluster = at_rest(snapshot(node("n0"), node("n1"), node("n2"), *kinds))
+    whole, bounded = Counting(cluster), Counting(cluster)
+    found = [whole.outcome([place]) for place in (0, 1, 0)]
+    monkeypatch.setattr("planner.capacity.certain_losses._MOST_KEPT", 6)
+    assert [bounded.outcome([place]) for place in (0, 1, 0)] == found
+    assert None not in found
+    assert (len(whole._open), len(bounded._open)) == (5, 1)
 
 
 def test_a_namespace_with_a_quota_is_played() -> None:
@@ -210,6 +246,30 @@ def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.Monke
     made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
     assert (made.losses, made.too_large) == ((), ("n0",))
     assert "too large to be played: n0" in str(made.sentence)
+
+
+def test_a_loss_that_has_to_be_played_is_too_large_where_playing_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two that cost a unit each to count, that with a host port isn't counted."""
+    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 1)
+    port = pod_spec()
+    port["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    made = found(node("n0"), node("n1"), deployment("a", ["n0"], port), deployment("b", ["n1"], pod_spec()))
+    assert ([one.name for one in made.losses], made.too_large) == (["n1"], ("a", "n0"))
+
+
+def test_what_can_not_be_paid_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pod is tried once at least; of those that are made one after the other the first."""
+    port = pod_spec()
+    port["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    cluster = at_rest(
+        snapshot(node("n0"), node("n1"), stateful_set("s", ["n0", "n0"], pod_spec()), deployment("a", ["n0"], port))
+    )
+    monkeypatch.setattr("planner.capacity.losses.Simulation", None)  # nothing is played
+    least = 2 + 2 * _ATTEMPT_UNITS  # to count three
+    with part(units=least), pytest.raises(TooLargeError):
+        Player(cluster).lose([0])
+    with part(units=least + 1):
+        assert Counting(cluster).outcome([0]) is None
 
 
 def test_what_is_larger_than_what_cost_too_much_isnt_begun(monkeypatch: pytest.MonkeyPatch) -> None:

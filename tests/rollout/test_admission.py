@@ -29,6 +29,10 @@ from planner.rollout.admission import (
     usage,
     volume_claim_usage,
 )
+from planner.rollout.answers import Verdict
+from planner.rollout.certain import certain_course
+from planner.rollout.glance import glance, restarted
+from planner.rollout.run import simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 
@@ -422,3 +426,16 @@ def test_pods_tolerate_nodes_that_are_not_ready_for_a_while() -> None:
     assert [t.key for t in gate.prepare("ml", spec(tolerations=(own,))).tolerations] == keys
     everything = spec(tolerations=(Toleration(operator="Exists"),))
     assert gate.prepare("ml", everything).tolerations == everything.tolerations
+
+
+@pytest.mark.parametrize("more", [{"priorityClassName": "gone", "priority": 0}, {"preemptionPolicy": "Never"}])
+def test_a_rollout_whose_pods_are_refused_completes_at_no_door(more: Item) -> None:
+    """Neither where it is played nor where its course would be counted."""
+    high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 9}
+    items = [node("n-0"), node("n-1"), high, *deployment("b", ["n-0"], pod_spec())]
+    found = snapshot(*items, *deployment("a", ["n-0", "n-1"], pod_spec(**more)))
+    cluster = Cluster(found)
+    a, b = (restarted(one) for one in sorted(found.workloads, key=lambda one: one.name))
+    assert [certain_course(cluster, one.after) is None for one in (a, b)] == [True, False]
+    assert [glance(cluster, one).answer.verdict is Verdict.COMPLETES for one in (a, b)] == [False, True]
+    assert [simulate(cluster, [one]).completed for one in (a, b)] == [False, True]
