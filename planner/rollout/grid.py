@@ -163,6 +163,6 @@ def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, repli
         return f"Not known: {TOO_LARGE}."
     if not good:
         if recreate.verdict is Verdict.COMPLETES:
-            return f"None of {len(valid):,} rolling strategies completes; Recreate does."
-        return f"None of {len(valid):,} rolling strategies completes, and Recreate doesn't either."
+            return f"None of {len(valid):,} rolling strategies was found to complete; Recreate does."
+        return f"None of {len(valid):,} rolling strategies was found to complete, nor was Recreate."
     return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose([*good, recreate], replicas, nouns=nouns).sentence}"
