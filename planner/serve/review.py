@@ -324,6 +324,7 @@ def _of_other_kind(
     row, key = one
     if any(snapshot.lacks(kind.name) for kind in (NODE, POD)):
         return Review(workload=key, silence=Silence.NOT_KNOWN)
+    rolls = False
     try:
         revision = _written(snapshot, request, row, key)
         if revision is None:
@@ -342,9 +343,9 @@ def _of_other_kind(
             said = _judged(key, asked, _told(snapshot, asked, pools, along), policy)
             return replace(said, rolls=rolls)
     except UnwantedError:
-        return Review(workload=key, silence=Silence.TIME_UP)
+        return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
     except HeadroomError:
-        return Review(workload=key, silence=Silence.NOT_KNOWN)
+        return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
 
 
 def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> Revision | None:
