@@ -15,21 +15,27 @@ yet (`_uncounted`). Deleted pods stay in the list until they have ended, and the
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from planner.ground import words
 from planner.ground.records import replace
+from planner.inventory.sight import IN_NAMESPACES
 from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
 SYSTEM = "kube-system"  # kubeadm and the clouds keep pods there (EKS Auto Mode and OpenShift may not, which have others of their own)
+_ASIDE = ("unplayed", "pod_metrics")  # the first may be of no namespace; the second are often asked for by themselves
+_SIGNS = tuple(sorted({*IN_NAMESPACES, "workloads", "events"} - {*_ASIDE}))
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
 
 
-def with_gaps(snapshot: Snapshot) -> Snapshot:
-    """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`."""
+def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None) -> Snapshot:
+    """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
+
+    `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces.
+    """
     found = dict(snapshot.reading.partial)
-    for kind, why in _told_by_objects(snapshot):
+    for kind, why in _told_by_objects(snapshot, spaces):
         found.setdefault(kind, why)
     there = {kind: why for kind, why in found.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
     if not there:
@@ -41,7 +47,7 @@ def with_gaps(snapshot: Snapshot) -> Snapshot:
     )
 
 
-def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None) -> Iterator[tuple[str, str]]:
     """(kind, why) of lists that other objects tell more of."""
     is_listed = {kind for kind, state in snapshot.presence.items() if state in _PARTS}
     lasting = [pod for pod in snapshot.pods if pod.deleted_at is None and not pod.is_terminal]
@@ -49,8 +55,7 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         yield from _nodes(snapshot, lasting)
     yield from _owners(snapshot, lasting, is_listed)
     if POD.name in is_listed:
-        spaces = {pod.namespace for pod in lasting}
-        if len(spaces) == 1 and any(one.name == SYSTEM for one in snapshot.namespaces) and SYSTEM not in spaces:
+        if spaces is not None and _is_of_one_namespace(snapshot, spaces):
             yield POD.name, "it has those of one namespace, and the cluster has others"
         pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
         direct = (workload for workload in snapshot.every_workload if not workload.traits.part)
@@ -60,6 +65,16 @@ def _told_by_objects(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         sets = ((_owner_key(one), one.status_replicas, one.ready_replicas) for one in snapshot.replica_sets)
         deployments = [workload for workload in snapshot.workloads if workload.traits.part == REPLICA_SET.name]
         yield from _uncounted(REPLICA_SET.name, deployments, sets)
+
+
+def _is_of_one_namespace(snapshot: Snapshot, spaces: Collection[str]) -> bool:
+    """Whether all is of one namespace, as ``kubectl get … -n prod`` gives it, and the cluster has kube-system beside it."""
+    found = {pod.namespace for pod in snapshot.pods}
+    if len(found) != 1 or SYSTEM in found or all(one.name != SYSTEM for one in snapshot.namespaces):
+        return False
+    return found.issuperset(spaces) and all(
+        one.namespace in found for kind in _SIGNS for one in getattr(snapshot, kind)
+    )
 
 
 def _owner_key(one: Pod | ReplicaSet) -> str:
@@ -81,7 +96,8 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
     known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
-    namesakes = {one.uid for one in snapshot.unplayed if one.kind in _OWNERS}  # another project's StatefulSet
+    others = (one for one in snapshot.unplayed if one.kind in _OWNERS)
+    namesakes = {one.uid for one in others if one.uid}  # another project's StatefulSet
     lost: dict[str, Counter[str]] = defaultdict(Counter)
     for one in owned:
         key = _owner_key(one)

@@ -172,6 +172,7 @@ def build_snapshot(
     logs: Iterable[model.PodLog] = (),
     problems: Iterable[Finding] = (),
     passed_over: Mapping[str, int] | None = None,
+    versions: Mapping[str, str] | None = None,
 ) -> model.Snapshot:
     """Read `parts` into one snapshot.
 
@@ -186,6 +187,8 @@ def build_snapshot(
     logs, problems, passed_over
         Kept as they are, and read after `parts`, which may have added to them. `problems` come before what reading
         the objects finds. `passed_over`: why → how many files weren't looked into.
+    versions : mapping, optional
+        Of a live cluster, whose kinds are each listed in all namespaces: kind → resourceVersion, read after `parts`.
 
     Raises
     ------
@@ -197,10 +200,11 @@ def build_snapshot(
         reader.read(part)
     reader.take_watched()
     reader.one_cluster.check(source)
+    reader.resource_versions = FrozenMap(versions or {})
     found = reader.snapshot(
         source=source, taken_at=taken_at, logs=tuple(logs), problems=tuple(problems), passed_over=passed_over or {}
     )
-    return with_gaps(with_inferred(found))
+    return with_gaps(with_inferred(found), reader.spaces if versions is None else None)
 
 
 def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
@@ -280,6 +284,7 @@ class Reader:
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
         self._unplayed_read = 0
         self._told: dict[tuple[str, Severity], int] = {}
+        self.spaces: set[str] = set()  # two at most: of objects of kinds that aren't used, or not played
         self._cut: set[str] = set()
         self._damaged: dict[str, int] = {}  # kind, or `EVERY_KIND` → objects left out
         self._pages: dict[str, list[tuple[int, int, bool]]] = {}  # kind → (items, of how many from its first, is last)
@@ -425,6 +430,8 @@ class Reader:
             if told == ("Status", "v1"):
                 self._refused(item, file)
             if not is_known(kind, api_version):
+                if len(self.spaces) < 2 and (named := named_in(item)) is not None and named.namespace:
+                    self.spaces.add(named.namespace)
                 if not self._keep_unplayed(item, kind, api_version):
                     counted = _advising(item, kind)
                     self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
@@ -598,6 +605,24 @@ def _template_in(item: Item, kind: str) -> workloads.Raw:
     spec = typed.decode(item, wire.Templated).spec
     text = bytes(spec.template) if spec is not None else b""
     return text if text[:1] == b"{" else {}
+
+
+class _Named(msgspec.Struct):
+    name: str | None = None
+    namespace: str | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Named | None = None
+
+
+def named_in(item: Item) -> _Named | None:
+    """Name and namespace of an object of which nothing else may be readable; None where they aren't either."""
+    try:
+        loose = typed.convert(item, _Object) if isinstance(item, dict) else typed.decode(item, _Object)
+    except DAMAGE:
+        return None
+    return loose.metadata or _Named()
 
 
 def kind_of(item: object, part: Part) -> tuple[str, str]:

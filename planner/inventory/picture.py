@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from planner.ground import collector, typed
+from planner.ground import collector
 from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
@@ -25,6 +23,7 @@ from planner.inventory.parse import (
     Item,
     Reader,
     damage_in_words,
+    named_in,
     object_name,
     read_object,
     read_unplayed_object,
@@ -45,15 +44,6 @@ class _Seen(NamedTuple):
     record: Any
     digest: bytes
     problem: Finding | None = None
-
-
-class _Named(msgspec.Struct):
-    name: str | None = None
-    namespace: str | None = None
-
-
-class _Object(msgspec.Struct):
-    metadata: _Named | None = None
 
 
 class Picture:
@@ -166,12 +156,8 @@ class Picture:
 
 def _key_of(kind: str, item: Item) -> str:
     """``namespace/name`` of an object of which nothing else may be readable."""
-    try:
-        loose = typed.convert(item, _Object) if isinstance(item, dict) else typed.decode(item, _Object)
-    except DAMAGE:
-        return ""
-    named = loose.metadata or _Named()
-    return _joined(kind, named.namespace, named.name)
+    named = named_in(item)
+    return _joined(kind, named.namespace, named.name) if named is not None else ""
 
 
 def _joined(kind: str, namespace: str | None, name: str | None) -> str:

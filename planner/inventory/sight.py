@@ -54,7 +54,7 @@ HIDDEN: Final = "hidden."
 
 _PART: Final = re.compile(r"[^-.]+")
 _WORD: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?")
-_KINDS: Final = tuple(
+IN_NAMESPACES: Final = tuple(
     name
     for name, hint in get_type_hints(Snapshot).items()
     if name not in ("workloads", "others", "events", "logs")
@@ -88,13 +88,13 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
 
     Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.
     """
-    lists = (getattr(snapshot, kind) for kind in (*_KINDS, "workloads", "events", "logs"))
+    lists = (getattr(snapshot, kind) for kind in (*IN_NAMESPACES, "workloads", "events", "logs"))
     found = {namespace.name for namespace in snapshot.namespaces} | {one.namespace for some in lists for one in some}
     hidden = {namespace for namespace in found if not sees(namespace)}
     if not hidden:
         return snapshot
     names = _Names(snapshot, hidden)
-    changed: dict[str, Any] = {kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in _KINDS}
+    changed: dict[str, Any] = {kind: tuple(names.of(one) for one in getattr(snapshot, kind)) for kind in IN_NAMESPACES}
     return replace(
         snapshot,
         **(changed | _without_queues(snapshot, hidden)),
@@ -129,7 +129,7 @@ class _Names:
         self._hidden = hidden
         self._spaces = {name: f"{HIDDEN}{place}" for place, name in enumerate(sorted(hidden), 1)}
         self._spaces |= {name: name for name in SYSTEM_NAMESPACES}  # Kubernetes' own, which some rules know
-        objects: list[Any] = [one for kind in (*_KINDS, "workloads") for one in getattr(snapshot, kind)]
+        objects: list[Any] = [one for kind in (*IN_NAMESPACES, "workloads") for one in getattr(snapshot, kind)]
         apart = {one.name for one in objects if one.namespace in hidden} | hidden
         self._told = apart - {one.name for one in objects if one.namespace not in hidden}
         self._uids: dict[str, str] = {}

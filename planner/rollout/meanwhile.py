@@ -124,8 +124,9 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
     """What may decide: of a rollout that completes, who may take its room, or take its nodes away; of one that is stuck, whose
     pods may leave it room."""
     unread = cluster.snapshot.other_kinds.get(_RESIZES, 0)
-    found = [f"{count(unread, _RESIZES)} that isn't read may give pods other requests"] if unread else []
-    found += [f"{several(kind)} that weren't read may make and move pods" for kind in perhaps_in_flight(cluster)]
+    are_not = plural(unread, "isn't", "aren't")
+    found = [f"{count(unread, _RESIZES)} that {are_not} read may give pods other requests"] if unread else []
+    found += [f"{one} may make and move pods" for one in perhaps_in_flight(cluster)]
     if not run.completed:
         return tuple(dict.fromkeys((*found, *_leaving_room(cluster, run))))
     met = _met_at(cluster, revisions, Bound.BEGUN)

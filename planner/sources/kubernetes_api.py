@@ -26,7 +26,7 @@ from planner.inventory.archives import in_units
 from planner.inventory.findings import finding
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.listed import LISTED
-from planner.kubernetes.records import Finding, FrozenMap, PodLog, Snapshot
+from planner.kubernetes.records import Finding, PodLog, Snapshot
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
@@ -199,9 +199,10 @@ class Api:
     def snapshot(self) -> Snapshot:
         """Every list the planner knows, read now."""
         began = time.time()
-        snapshot = build_snapshot(self._parts(), source=self._name, taken_at=began, problems=self._problems)
-        reading = replace(snapshot.reading, resource_versions=FrozenMap(self.versions))
-        return replace(snapshot, taken_at=began + (self._connection.clock_off or 0.0), reading=reading)
+        snapshot = build_snapshot(
+            self._parts(), source=self._name, taken_at=began, problems=self._problems, versions=self.versions
+        )
+        return replace(snapshot, taken_at=began + (self._connection.clock_off or 0.0))
 
     def log(self, namespace: str, pod: str, container: str, is_previous: bool, lines: int = LOG_LINES) -> PodLog:
         """The last `lines` of a container's log, `LOG_BYTES` at most."""

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from planner.inventory import account
+from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.picture import Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import question_called
@@ -117,6 +118,52 @@ def test_pods_of_one_namespace_are_not_all(spaces: list[str], others: list[str],
     found = read([NODE, DEPLOYMENT, SETS, *pods, *beside, *(named("Namespace", space) for space in spaces)])
     assert (found.presence["Pod"] is Presence.PRESENT) is is_whole
     assert ("it has those of one namespace" in found.reading.partial.get("Pod", "")) is not is_whole
+
+
+def done(namespace: str) -> Item:
+    one = pod("done", owner=None, namespace=namespace)
+    return {**one, "status": {"phase": "Succeeded"}}
+
+
+SPACES = [named("Namespace", space) for space in ("default", "prod", "kube-system")]
+ELSEWHERE = {
+    "the API server's Service": named("Service", "kubernetes", namespace="default"),
+    "a workload": {**DEPLOYMENT, "metadata": {"name": "idle", "namespace": "default"}, "status": {}},
+    "an object of a kind that isn't used": named("ConfigMap", "kube-root-ca.crt", namespace="default"),
+    "an event": named("Event", "n.1", namespace="default", involvedObject={"kind": "Node", "name": "n"}),
+    "a claim": named("PersistentVolumeClaim", "disk", namespace="default", spec={}),
+    "a pod that has finished": done("default"),
+}
+
+
+@pytest.mark.parametrize("what", ELSEWHERE)
+def test_anything_in_another_namespace_shows_that_all_were_asked(what: str) -> None:
+    assert partial(read([NODE, DEPLOYMENT, SETS, *PODS, *SPACES, ELSEWHERE[what]])) == set()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        named("ConfigMap", "settings"),
+        named("Service", "web"),
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime", "metadata": {"name": "torch"},
+         "spec": {"template": {"spec": {"replicatedJobs": []}}}},
+        {"apiVersion": "example.org/v1", "kind": "Wide", "metadata": {"name": "w"}, "spec": {"template": TEMPLATE}},
+    ],
+    ids=lambda one: str(one["kind"]),
+)  # fmt: skip
+def test_what_is_in_that_namespace_or_in_none_shows_nothing(beside: Item) -> None:
+    assert partial(read([NODE, DEPLOYMENT, SETS, *PODS, *SPACES, beside])) == {"Pod"}
+
+
+def test_a_live_cluster_was_asked_for_all_namespaces() -> None:
+    picture, items = Picture(), [NODE, DEPLOYMENT, SETS, *PODS, *SPACES]
+    for kind in {one["kind"] for one in items}:
+        picture.take(kind, [one for one in items if one["kind"] == kind], "1")
+    listed = build_snapshot([Part(items=items)], source="live", versions={"Pod": "1"})
+    assert partial(picture.snapshot(source="live", taken_at=0.0)) == partial(listed) == set()
+    assert listed.reading.resource_versions == {"Pod": "1"}
+    assert partial(build_snapshot([Part(items=items)], source="a file")) == {"Pod"}
 
 
 def test_a_node_that_went_with_pods_that_finished_is_no_gap() -> None:

@@ -231,6 +231,10 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
     "an autoscaler of new pods' requests": (
         lambda: read(two_gpus(), worker("g0"), resizer("Initial")), "1 VerticalPodAutoscaler that isn't read may give pods other requests"
     ),
+    "two autoscalers of requests": (
+        lambda: read(two_gpus(), worker("g0"), RESIZER, {**RESIZER, "metadata": {"name": "other", "namespace": "ml"}}),
+        "2 VerticalPodAutoscalers that aren't read may give pods other requests",
+    ),
     "an autoscaler of requests": (
         lambda: read(two_gpus(), worker("g0"), RESIZER), "1 VerticalPodAutoscaler that isn't read may give pods other requests"
     ),
@@ -439,6 +443,33 @@ def test_who_was_not_read_and_has_pods_on_their_way_may_act(is_moving: bool) -> 
     assert found.ties is not None
     assert found.ties.proven is not is_moving, found.ties.sentence
     assert ("StatefulSets that weren't read may make and move pods" in str(found.ties.sentence)) is is_moving
+
+
+@pytest.mark.parametrize(
+    ("group", "listed", "said"),
+    [
+        ("apps", "", "StatefulSets that weren't read may"),
+        ("apps", "part", "StatefulSets that weren't all read may"),
+        ("apps.kruise.io", "", "StatefulSets of apps.kruise.io may"),  # these were read, and aren't played
+    ],
+)
+def test_who_may_act_is_told_by_what_was_read(group: str, listed: str, said: str) -> None:
+    version = f"{group}/v1" if group == "apps" else f"{group}/v1beta1"
+    by = {**owner("StatefulSet", "other", "o"), "apiVersion": version}
+    other = pod("other-0", GPU_SPEC, on="g9", labels={"app": "other"}, owner=by)
+    other["metadata"]["deletionTimestamp"] = AT
+    template = {"metadata": {"labels": {"app": "other"}}, "spec": GPU_SPEC}
+    made = {
+        "apiVersion": version, "kind": "StatefulSet", "metadata": {"name": "other", "namespace": "ml", "uid": "o"},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "other"}}, "template": template},
+    }  # fmt: skip
+    kinds = tuple(kind for kind in LISTED if kind != "StatefulSet")
+    items = [two_gpus(), node("g9", gpus=1), *worker("g0"), other, *([made] if group != "apps" else [])]
+    cut = Part(listed=("StatefulSet",), cut=("StatefulSet",)) if listed else Part()
+    found = asked(build_snapshot_of([Part(items=items, listed=kinds), cut], source="by hand"))
+    assert found.ties is not None
+    assert not found.ties.proven
+    assert f"meanwhile {said} make and move pods" in str(found.ties.sentence)
 
 
 @pytest.mark.parametrize(
