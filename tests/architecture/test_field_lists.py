@@ -17,7 +17,7 @@ from planner.kubernetes.records import Event, Snapshot
 from planner.kubernetes.telling import Tells, records_in, told_by
 from tests.architecture.tree import parsed
 
-LISTS: Final[dict[ModuleType, set[str]]] = {sight: {"_KINDS", "_OF_ALL", "_ASKING"}, anonymous: set()}
+LISTS: Final[dict[ModuleType, set[str]]] = {sight: {"IN_NAMESPACES", "_OF_ALL", "_ASKING"}, anonymous: set()}
 PAGES: Final = {sight: Path("planner/inventory/sight.py"), anonymous: Path("planner/history/anonymous.py")}
 FIELDS: Final = frozenset(one.name for record in records_in(Snapshot) for one in fields(record))
 
