@@ -285,5 +285,6 @@ def _shared_taints(nodes: list[Node]) -> tuple[Taint, ...]:
 
 
 def _smallest(of_nodes: list[Amounts]) -> Amounts:
-    names = {name for node in of_nodes for name in node}
-    return FrozenMap({name: min(node.get(name, 0) for node in of_nodes) for name in sorted(names)})
+    distinct = {id(one): one for one in of_nodes}.values()  # nodes alike share theirs
+    names = {name for one in distinct for name in one}
+    return FrozenMap({name: min(one.get(name, 0) for one in distinct) for name in sorted(names)})
