@@ -16,7 +16,7 @@ from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.kinds import REPLICA_SET, kind_called
 from planner.kubernetes.nodes import Sharing, gpu_model, is_ready, is_virtual, physical_gpus, sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import templated
@@ -35,8 +35,8 @@ from planner.kubernetes.records import (
     Toleration,
 )
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
-from planner.rollout.in_flight import InFlight, in_flight, scalable
-from planner.rollout.ownership import pods_by_owner
+from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
+from planner.rollout.ownership import pods_by_owner, replication_controllers
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
@@ -98,25 +98,24 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
         for part in one.pods:  # as soon as its time has come
             yield _pods(f"{one.key} may begin", one.kind, one.namespace, one.name, part.template, part.count)
     for job in snapshot.every_workload:
-        if job.traits.is_batch and not (job.is_finished or job.is_paused):
+        if job.traits.is_batch and not (job.is_finished or job.is_paused or job.is_deleting):
             own = (snapshot.pods[i] for i in pods_by_owner(cluster).get(job.uid, ()))
-            missing = wanted_pods(job) - sum(not pod.is_terminal for pod in own)
+            missing = wanted_pods(job) - sum(not pod.is_terminal and pod.deleted_at is None for pod in own)
             if missing > 0:
                 yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
     yield from _unread_schedules(snapshot)
-    put_out = _put_out(cluster)
-    moved: dict[tuple[Owner, str], list[int]] = {}
-    for place in (*_on_cordoned(snapshot), *put_out):
+    moved: dict[tuple[Owner, str, PodSpec], list[int]] = {}
+    for place in (*_on_cordoned(snapshot), *_put_out(cluster), *(_made_anew(cluster) if ending(cluster) else ())):
         pod = snapshot.pods[place]
-        if pod.owner is not None and not kind_called(pod.owner.kind).is_per_node:
-            moved.setdefault((pod.owner, pod.namespace), []).append(place)
-    for (owner, namespace), places in moved.items():
+        if pod.owner is not None and (pod.deleted_at is not None or not kind_called(pod.owner.kind).is_per_node):
+            moved.setdefault((pod.owner, pod.namespace, pod.spec), []).append(place)
+    for number, ((owner, namespace, _), places) in enumerate(moved.items()):
         pod = snapshot.pods[places[-1]]
         does = f"{pod.node_name} is cordoned: its pods may be moved"
-        if places[-1] in put_out:
+        if places[-1] in _put_out(cluster) or pod.deleted_at is not None:
             does = f"{workload_keys(snapshot)[pod.uid]} may make pods anew that leave {pod.node_name}"
-        template = Template(labels=pod.labels, spec=pod.spec)
-        yield _pods(does, owner.kind, namespace, owner.name, template, len(places))
+        name, template = f"{owner.name}-{number}", Template(labels=pod.labels, spec=pod.spec)
+        yield _pods(does, owner.kind, namespace, name, template, len(places))
 
 
 def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
@@ -138,6 +137,21 @@ def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
     for place, pod in enumerate(snapshot.pods) if nodes else ():
         if pod.node_name in nodes and pod.holds_room and pod.deleted_at is None:
             yield place
+
+
+def _made_anew(cluster: Cluster) -> Iterator[int]:
+    """Places of pods that are ending, whose owner isn't played and may want others; a ReplicaSet that isn't among those listed is gone."""
+    snapshot, spaces = cluster.snapshot, {one.name for one in cluster.snapshot.namespaces if one.is_deleting}
+    is_listed = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
+    wanted = {(one.uid, one.replicas) for one in snapshot.workloads if not is_listed}
+    sets = (r for r in snapshot.replica_sets if is_listed or (r.owner and (r.owner.uid, r.replicas) in wanted))
+    known = {w.uid for w in snapshot.every_workload} | {r.uid for r in (*sets, *replication_controllers(cluster))}
+    others = {one.uid: one.is_suspended or (one.is_told and not one.pods) for one in snapshot.unplayed}
+    for uid in (uid for uid in ending(cluster) if uid not in known and not others.get(uid)):
+        for pod, place in ((snapshot.pods[place], place) for place in pods_by_owner(cluster)[uid]):
+            is_gone = is_listed and uid not in others and pod.owner is not None and pod.owner.kind == REPLICA_SET.name
+            if pod.deleted_at is not None and pod.namespace not in spaces and not is_gone:
+                yield place
 
 
 def _pods(does: str, kind: str, namespace: str, name: str, template: Template, count: int) -> Coming:

@@ -181,13 +181,14 @@ def _pods(cluster: Cluster, uid: str) -> list[Pod]:
 
 
 def _active(cluster: Cluster, uid: str) -> int:
-    return len(pods_by_owner(cluster).get(uid, ())) - cluster.remember(_ending)[uid]
+    return len(pods_by_owner(cluster).get(uid, ())) - ending(cluster)[uid]
 
 
-def _ending(cluster: Cluster) -> Counter[str]:
-    """uid of an owner → how many of its pods terminate."""
-    ending = (pod for pod in cluster.snapshot.pods if pod.deleted_at is not None)
-    return Counter(pod.owner.uid for pod in ending if pod.owner is not None and not pod.is_terminal)
+@once_at_any_size
+def ending(cluster: Cluster) -> Counter[str]:
+    """uid of an owner → how many of its pods terminate; made once a cluster."""
+    found = (pod for pod in cluster.snapshot.pods if pod.deleted_at is not None)
+    return Counter(pod.owner.uid for pod in found if pod.owner is not None and not pod.is_terminal)
 
 
 def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None) -> InFlight | None:

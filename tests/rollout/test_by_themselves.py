@@ -147,6 +147,7 @@ GOING: dict[str, Item] = {
 }
 GOING["a condition of AKS"]["status"]["conditions"].append({"type": "VMEventScheduled", "status": "True"})
 GOING["a condition on spot"]["status"]["conditions"].append({"type": "Terminating", "status": "True"})
+KRUISE = "apps.kruise.io/v1alpha1"
 HIGH = {"priority": 10}
 BARE = pod("run", GPU_SPEC, on="g0")
 ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
@@ -176,6 +177,10 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
         "g1 may get Ready",
     ),
     # Somebody may take the room that there is.
+    "a custom controller's pod ends": (
+        lambda: read(two_gpus(), node("g9", gpus=1, cordoned=True), worker("g0"), leaving_pod(KRUISE, "CloneSet"), custom(KRUISE, "CloneSet")),
+        "CloneSet/ml/other may make pods anew that leave g9: with that it is stuck",
+    ),
     "a schedule": (lambda: read(two_gpus(), worker("g0"), cron_job()), "CronJob/ml/nightly may begin: with that it is stuck"),
     "a Job lacks a pod": (
         lambda: read(two_gpus(), worker("g0"), job("train", [])), "Job/ml/train may make more pods: with that it is stuck"
@@ -551,6 +556,101 @@ def test_a_controller_without_a_deployment_makes_what_it_lacks(
 ) -> None:
     found = asked(read(node("g0", gpus=gpus), worker("g0"), replicated(kind, replicas, *nodes)))
     assert found.verdict is verdict
+
+
+def leaving_pod(api: str, kind: str, spec: Item = GPU_SPEC, number: int = 0, **meta: Any) -> Item:
+    """A pod of `other` that is ending on g9."""
+    by = {**owner(kind, "other", "o"), "apiVersion": api}
+    made = pod(f"other-{number}", spec, on="g9", labels={"app": "other"}, owner=by)
+    made["metadata"] |= {"deletionTimestamp": AT, **meta}
+    return made
+
+
+def staying(on: str) -> Item:
+    by = {**owner("CloneSet", "other", "o"), "apiVersion": KRUISE}
+    return pod("other-stays", GPU_SPEC, on=on, labels={"app": "other"}, owner=by)
+
+
+def custom(api: str, kind: str, replicas: int = 1) -> Item:
+    labels = {"app": "other"}
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "other", "namespace": "ml", "uid": "o"},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": labels},
+                     "template": {"metadata": {"labels": labels}, "spec": GPU_SPEC}}}  # fmt: skip
+
+
+def beside_one_that_ends(*items: Item | list[Item], gpus: int = 2, without: tuple[str, ...] = ()) -> RolloutResult:
+    return asked(read(node("g0", gpus=gpus), node("g9", gpus=1, cordoned=True), worker("g0"), *items, without=without))
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+@pytest.mark.parametrize(
+    ("api", "kind"),
+    [
+        (KRUISE, "CloneSet"), (KRUISE, "StatefulSet"), (KRUISE, "DaemonSet"), ("batch.volcano.sh/v1alpha1", "Job"),
+        ("example.com/v1", "Trainer"), ("example.com/v1", "ReplicaSet"),
+    ],
+)  # fmt: skip
+def test_who_is_not_played_may_make_a_pod_that_ends_anew(api: str, kind: str, is_read: bool) -> None:
+    """Where apps/v1 ones were listed, too; a ReplicaSet that isn't there then was deleted, with its pods."""
+    nodes = [node("g0", gpus=2), node("g9", gpus=1, cordoned=True)]
+    items = [*nodes, *worker("g0"), leaving_pod(api, kind), *([custom(api, kind)] if is_read else [])]
+    every = (*LISTED, "StatefulSet", "DaemonSet", "Job", "Deployment", "ReplicaSet", "Pod", "Node")
+    found = asked(build_snapshot_of([Part(items=items, listed=every)], source="by hand"))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    is_gone = kind == "ReplicaSet" and not is_read
+    assert found.ties.proven is is_gone, found.ties.sentence
+    said = f"{kind}/ml/other may make pods anew that leave g9: with that it is stuck"
+    assert (said in str(found.ties.sentence)) is not is_gone
+
+
+def test_pods_that_end_come_back_each_as_it_was() -> None:
+    """The last of them asks for no GPU."""
+    head = leaving_pod("ray.io/v1", "RayCluster", pod_spec(cpu="100m"), number=1)
+    found = beside_one_that_ends(leaving_pod("ray.io/v1", "RayCluster"), head)
+    assert found.ties is not None
+    assert "RayCluster/ml/other may make pods anew that leave g9: with that it is stuck" in str(found.ties.sentence)
+
+
+@pytest.mark.parametrize("is_going", [True, False])
+def test_a_job_makes_a_pod_that_ends_anew(is_going: bool) -> None:
+    made, its_pod = job("train", ["g9"])
+    its_pod["metadata"]["deletionTimestamp"] = AT
+    made["metadata"] |= {"deletionTimestamp": AT} if is_going else {}
+    found = beside_one_that_ends(made, its_pod)
+    assert found.ties is not None
+    assert found.ties.proven is is_going, found.ties.sentence
+    assert ("Job/ml/train may make more pods: with that it is stuck" in str(found.ties.sentence)) is not is_going
+
+
+@pytest.mark.parametrize("replicas", [1, 0])
+def test_a_deployment_whose_replica_sets_were_not_read_makes_what_it_lacks(replicas: int) -> None:
+    items = deployment("other", ["g9"], GPU_SPEC)
+    for one in items:
+        one["metadata"] |= {"deletionTimestamp": AT} if one["kind"] == "Pod" else {}
+    items[0]["spec"]["replicas"] = replicas
+    found = beside_one_that_ends(items, without=("ReplicaSet",))
+    assert found.ties is not None
+    assert found.ties.proven is (replicas == 0), found.ties.sentence
+
+
+@pytest.mark.parametrize(
+    ("gpus", "items"),
+    [
+        (3, [leaving_pod(KRUISE, "CloneSet")]),  # there is room for both
+        (4, [leaving_pod(KRUISE, "CloneSet"), staying("g0")]),  # one of its two stays
+        (2, [leaving_pod(KRUISE, "CloneSet"), custom(KRUISE, "CloneSet", 0)]),  # it wants none
+        (2, [leaving_pod(KRUISE, "CloneSet", pod_spec(gpus=1, nodeSelector={"for": "jobs"}))]),
+        (2, [leaving_pod(KRUISE, "CloneSet", pod_spec(cpu="100m", memory="1Mi"))]),
+        (2, [namespace("ml"), namespace("old", deletionTimestamp=AT),
+             leaving_pod(KRUISE, "CloneSet", namespace="old")]),
+        (2, [leaving_pod(KRUISE, "CloneSet", ownerReferences=[])]),
+    ],
+)  # fmt: skip
+def test_a_pod_made_anew_that_cannot_matter_leaves_it_proven(gpus: int, items: list[Item]) -> None:
+    found = beside_one_that_ends(items, gpus=gpus)
+    assert found.ties is not None
+    assert found.ties.proven, found.ties.sentence
 
 
 # ── the other doors ──────────────────────────────────────────────────────────────────────────────────────────────────
