@@ -188,8 +188,11 @@ class Counting:
             if not number and shape.may_preempt and shape.priority > lowest:
                 return None
             found[shape] = number > 0
-            if 0 < number < count and not self._holds_all(shape, shapes, np.setdiff1d(np.flatnonzero(is_open), lost)):
-                return None
+            if 0 < number < count:
+                is_left = is_open.copy()
+                is_left[lost] = False
+                if not self._holds_all(shape, shapes, np.flatnonzero(is_left)):
+                    return None
         return found
 
     def _open_to(self, shape: Shape) -> BoolArray | None:

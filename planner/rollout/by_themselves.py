@@ -33,8 +33,10 @@ from planner.kubernetes.records import (
     Snapshot,
     Template,
     Toleration,
+    Workload,
 )
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
+from planner.kubernetes.updates import Way
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner, replication_controllers
 from planner.scheduling.cluster import Cluster, once_a_cluster
@@ -119,16 +121,18 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
 
 
 def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
-    """CronJobs that weren't listed and whose Jobs are there: the next is of the same pods, as far as anybody knows."""
+    """Schedules that weren't listed and whose Jobs are there: the next is of the same pods, as far as anybody knows."""
     is_listed = snapshot.presence.get("cronjobs.batch") is Presence.PRESENT
-    is_read = is_listed or any(one.kind == "CronJob" for one in snapshot.unplayed)
-    jobs = () if is_read else (one for one in snapshot.every_workload if one.traits.is_batch and one.owner is not None)
-    latest = {
-        one.owner.key(one.namespace): one for one in jobs if one.owner is not None and one.owner.kind == "CronJob"
-    }
-    for key, job in latest.items():
+    read = {one.kind for one in snapshot.unplayed}
+    latest: dict[str, tuple[Owner, Workload]] = {}
+    for job in () if is_listed else snapshot.every_workload:
+        owner = job.owner if job.traits.is_batch else None
+        row = templated(owner.kind, "batch/") if owner and owner.kind not in read else None
+        if owner and row and row.updates and row.updates.way is Way.NEXT:
+            latest[owner.key(job.namespace)] = owner, job
+    for key, (owner, job) in latest.items():
         does = f"{key}, which wasn't read, may begin"
-        yield _pods(does, "CronJob", job.namespace, key.rpartition("/")[2], job.template, max(1, job.replicas))
+        yield _pods(does, owner.kind, job.namespace, owner.name, job.template, max(1, job.replicas))
 
 
 def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
