@@ -148,7 +148,7 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
 
 @once_at_any_size
 def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
-    """Who of the kinds whose controllers are played weren't listed, or not all, but has pods that are on their way: not Ready,
+    """``StatefulSets that weren't read``: kinds whose controllers are played and that weren't all listed, with pods on their way: not Ready,
     terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
     snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
     unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}

@@ -239,11 +239,8 @@ def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool
     said = ["whether an autoscaler sets other replicas isn't known: none were read"] if any(open_to_them) else []
     if completes and snapshot.presence.get("PriorityClass") is Presence.ABSENT:
         kinds = [kind for kind in ("ResourceQuota", "LimitRange") if snapshot.presence.get(kind) is Presence.ABSENT]
-        said += (
-            [f"whether {listing([several(kind) for kind in kinds])} refuse pods isn't known: none were read"]
-            if kinds
-            else []
-        )
+        if kinds:
+            said.append(f"whether {listing([several(kind) for kind in kinds])} refuse pods isn't known: none were read")
     return "; ".join(said)
 
 
