@@ -201,10 +201,11 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
 
 class OtherClocks(Record):
     """What other seconds make of a rollout. `sentence`: where they change the verdict, empty where they don't; `is_proven`: no
-    placement can change it with them either."""
+    placement can change it with them either; `is_cut`: some were too large to play."""
 
     sentence: Text = NO_WORDS
     is_proven: bool = True
+    is_cut: bool = False
 
 
 def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> OtherClocks:
@@ -213,15 +214,15 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
     Source: kubernetes `pkg/scheduler/backend/queue/backoff_queue.go` `getBackoffTime`, `alignToWindow`, `scheduling_queue.go`
     `flushUnschedulablePodsLeftover`.
     """
-    queue, proven = run.simulation.queue, True
+    queue, proven, is_cut = run.simulation.queue, True, False
     ways = [(clock, False) for clock in CLOCKS[1:] if queue.is_contested]  # the first was played
     for backs_off, again in (*ways, *([(0, True)] if queue.is_overtaken else [])):
         other = simulate(cluster, revisions, seed=seed, backs_off=backs_off, tries_again=again)
         if not other.is_cut and other.completed is not run.completed:
             where, word = _AGAIN if again else _WHERE[backs_off], "completes" if other.completed else "is stuck"
-            return OtherClocks(sentence=Text(f"seconds decide: {where} it {word}"), is_proven=False)
-        proven = proven and not other.is_cut and is_proven(other, revisions)
-    return OtherClocks(is_proven=proven)
+            return OtherClocks(sentence=Text(f"seconds may decide otherwise: {where} it {word}"), is_proven=False)
+        proven, is_cut = proven and not other.is_cut and is_proven(other, revisions), is_cut or other.is_cut
+    return OtherClocks(is_proven=proven, is_cut=is_cut)
 
 
 def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool) -> str:
@@ -249,7 +250,8 @@ def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[
     said = [one for one in (str(clocks.sentence), unread, *(move.sentence(completes) for move in moves)) if one]
     if not said and clocks.is_proven:
         return ties
-    return replace(ties, proven=False, sentence=Text("; ".join([str(ties.outcome), *said])))
+    lead = f"{ties.outcome}, but {said.pop(0)}" if clocks.sentence else str(ties.outcome)
+    return replace(ties, proven=False, sentence=Text("; ".join([lead, *said])))
 
 
 def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

@@ -460,7 +460,7 @@ class _Told(Record, kw_only=False):
     why: str = ""
     way_out: str = ""
     failed: str = ""  # of growth: a scale-up that failed lately
-    is_open: bool = False  # whether seconds decide
+    is_open: bool = False  # whether seconds may decide otherwise
 
 
 def _said(
@@ -534,14 +534,19 @@ def _told(
 
 
 def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
-    """Whether other seconds are known to change the verdict. The work is bounded, whatever the time: what is found is kept."""
+    """Whether other seconds may change the verdict: they do, or that was too large to play beside the answer, which the gate may play
+    through. The work is bounded, whatever the time: what is found is kept."""
     assert seen.run is not None
+    queue = seen.run.simulation.queue
+    if not (queue.is_contested or queue.is_overtaken):
+        return False
     try:
         with allowed(lambda: True, units=_CLOCK_UNITS) as budget:
             budget.foresee(seen.run.work)  # another run costs about as much
-            return bool(on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0).sentence)
+            clocks = on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0)
+            return clocks.is_cut or bool(clocks.sentence)
     except TooLargeError:
-        return False
+        return True
 
 
 def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
@@ -564,7 +569,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
 
 _ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
 _STUCK: Final = "headroom: this rollout would be stuck: "
-_OPEN: Final = "headroom: this rollout would be stuck, unless seconds decide otherwise: "
+_OPEN: Final = "headroom: this rollout would be stuck, but seconds may decide otherwise: "
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
 _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
 _FEW: Final = "headroom: this rollout is against the policy: "

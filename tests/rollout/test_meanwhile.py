@@ -10,7 +10,7 @@ import pytest
 
 from planner.capacity import overview as overviews
 from planner.capacity import rollouts
-from planner.ground.budget import too_large
+from planner.ground.budget import allowed, too_large
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, document_of
 from planner.kubernetes.autoscalers import autoscalers_of, brought_within, lowest, moves_between, settled
@@ -343,7 +343,7 @@ def test_who_was_refused_a_step_ago_keeps_its_turn() -> None:
 def test_where_seconds_decide_the_answer_says_so() -> None:
     found = ask(*contested(preemptionPolicy="Never"))
     assert found.verdict is Verdict.COMPLETES
-    assert "But seconds decide" in str(found.sentence)
+    assert "But seconds may decide otherwise" in str(found.sentence)
     assert found.ties is not None
     assert not found.ties.proven
 
@@ -351,7 +351,7 @@ def test_where_seconds_decide_the_answer_says_so() -> None:
 def test_where_they_only_cost_steps_it_is_proven() -> None:
     found = ask(*contested())  # it may preempt, so it gets its place back
     assert found.verdict is Verdict.COMPLETES
-    assert "seconds decide" not in str(found.sentence)
+    assert "seconds may decide" not in str(found.sentence)
     assert found.ties is not None
     assert found.ties.proven
 
@@ -371,11 +371,11 @@ def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None
     that falls into it, the new pod has been refused longer ago and is tried first."""
     found = ask(*beside_another())
     assert found.verdict is Verdict.STUCK
-    assert f"But seconds decide: {AGAIN}" in str(found.sentence)
+    assert f"But seconds may decide otherwise: {AGAIN}" in str(found.sentence)
     assert found.ties is not None
     assert (found.ties.proven, str(found.ties.sentence)) == (
         False,
-        f"is stuck in every placement; seconds decide: {AGAIN}",
+        f"is stuck in every placement, but seconds may decide otherwise: {AGAIN}",
     )
     asked = RolloutSettings(workloads=(WORKER,))
     assert first_answer(snapshot(*beside_another()), asked).ties is None
@@ -392,7 +392,7 @@ def at_webhook(cluster: Snapshot, there: Item, is_wanted: Callable[[], bool] | N
     return review(cluster, read_request(body.encode()), is_wanted=is_wanted, now=NOW), json.dumps(manifest)
 
 
-OPEN = "headroom: this rollout would be stuck, unless seconds decide otherwise: "
+OPEN = "headroom: this rollout would be stuck, but seconds may decide otherwise: "
 
 
 def test_gate_and_webhook_say_so_too() -> None:
@@ -406,7 +406,7 @@ def test_gate_and_webhook_say_so_too() -> None:
 
 
 def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
-    """llm-serve without a surge: whether the canary that waits takes the freed GPUs, seconds decide."""
+    """llm-serve without a surge: whether the canary that waits takes the freed GPUs is a matter of seconds."""
     found, key = demo.read(), "Deployment/prod/llm-serve"
     calm = rolling_way((0, 1)).strategy
     cluster = replace(found, workloads=tuple(replace(w, strategy=calm) if w.key == key else w for w in found.workloads))
@@ -416,8 +416,8 @@ def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
     said, manifest = at_webhook(cluster, plain(document_of(workload)))
     (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
     assert at_cli.verdict is at_gate.verdict is Verdict.STUCK
-    assert f"But seconds decide: {AGAIN}" in str(at_cli.sentence)
-    assert f"But seconds decide: {AGAIN}" in str(at_gate.sentence)
+    assert f"But seconds may decide otherwise: {AGAIN}" in str(at_cli.sentence)
+    assert f"But seconds may decide otherwise: {AGAIN}" in str(at_gate.sentence)
     assert said.is_stuck
     assert said.warning.startswith(OPEN)
 
@@ -438,23 +438,34 @@ def test_time_that_is_up_on_other_clocks_takes_no_warning_away(monkeypatch: pyte
     assert at_webhook(snapshot(*items), items[1], lambda: False)[0].silence is Silence.TIME_UP
 
 
-@pytest.mark.parametrize("is_begun", [False, True])
-def test_other_clocks_that_cost_too_much_leave_the_warning_as_it_was(
-    is_begun: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is claimed of seconds then; neither where they aren't begun nor where they can't go on."""
+@pytest.mark.parametrize("way", ["not begun", "given up", "cut"])
+def test_the_webhook_says_no_more_than_it_has_played_of_other_clocks(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gate, which may play them, says that seconds may decide: neither where they aren't begun nor where they can't go on is it
+    sure that they don't. Where nobody else waits there is nothing to play."""
     items, begun = beside_another(), list[bool]()
 
     def clocks(*_: Any, **__: Any) -> OtherClocks:
         begun.append(True)
+        if way == "cut":
+            return OtherClocks(is_proven=False, is_cut=True)
         raise too_large()
 
     monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
-    if not is_begun:
+    if way == "not begun":
         monkeypatch.setattr("planner.serve.review._CLOCK_UNITS", 1)
     said, _ = at_webhook(snapshot(*items), items[1])
-    assert (said.is_stuck, bool(begun)) == (True, is_begun)
+    assert (said.is_stuck, bool(begun)) == (True, way != "not begun")
+    assert said.warning.startswith(OPEN)
+    alone = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
+    said, _ = at_webhook(snapshot(node("gpu-0", gpus=1), *alone), alone[0])
     assert said.warning.startswith("headroom: this rollout would be stuck: ")
+
+
+def test_other_clocks_that_are_cut_are_told_apart() -> None:
+    run = roll(*beside_another())
+    with allowed(units=run.work - 1):
+        clocks = on_other_clocks(run.simulation.cluster, run.revisions, run, seed=0)
+    assert (clocks.is_cut, clocks.is_proven, str(clocks.sentence)) == (True, False, "")
 
 
 def test_a_pod_that_still_waits_of_a_rollout_may_be_tried_before_one_made_earlier() -> None:
@@ -480,7 +491,7 @@ def test_a_pod_that_still_waits_of_a_rollout_may_be_tried_before_one_made_earlie
 )
 def test_where_its_time_cannot_decide_it_is_proven(items: list[Item]) -> None:
     found = ask(*items)
-    assert "seconds decide" not in str(found.sentence)
+    assert "seconds may decide" not in str(found.sentence)
     assert found.ties is not None
     assert found.ties.proven
 
