@@ -56,6 +56,7 @@ _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left a
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
 _CLOCK_UNITS: Final = 100_000  # and for other seconds: about 0.1 s
+_MOST_EARLIER: Final = 32  # writes of which it is kept what they came to; the last ones
 
 
 class _Resource(msgspec.Struct):
@@ -158,7 +159,7 @@ def review(
     *,
     policy: GatePolicy = NO_POLICY,
     now: float | None = None,
-    earlier: Sequence[Request] = (),
+    earlier: Sequence[bytes] = (),
 ) -> Review:
     """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
 
@@ -172,8 +173,9 @@ def review(
         What is let pass, as at the gate; limits on GPUs and dollars are a whole change's, and the gate's only.
     now : float, optional
         Seconds since the epoch, for exceptions that expire.
-    earlier : sequence of Request
-        Writes let through a moment ago, the latest last: what of them the snapshot doesn't show yet is played beside this one.
+    earlier : sequence of bytes
+        AdmissionReviews of writes let through a moment ago, the latest last: what of them the snapshot doesn't show yet is played
+        beside this one.
     """
     asked = _asked(request)
     if asked is None:
@@ -208,34 +210,54 @@ def review(
         return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
 
 
-def _unseen(snapshot: Snapshot, earlier: Sequence[Request], key: str) -> tuple[Revision, ...]:
+def _unseen(snapshot: Snapshot, earlier: Sequence[bytes], key: str) -> tuple[Revision, ...]:
     """The changes that `earlier` writes made of other workloads, and that the snapshot doesn't show yet."""
-    found: dict[str, Revision] = {}
-    for request in earlier:
+    known = snapshot.derived.once(_of_earlier, snapshot)
+    for body in earlier:
+        if (
+            body not in known
+        ):  # reading one takes as long as the review that it stands beside, and it stands beside many
+            known[body] = _made(snapshot, body)
+    made = {revision.after.key: revision for body in earlier if (revision := known[body]) is not None}
+    for body in tuple(known)[:-_MOST_EARLIER]:
+        del known[body]
+    return tuple(revision for of, revision in made.items() if of != key)
+
+
+def _of_earlier(_: Snapshot) -> dict[bytes, Revision | None]:
+    """What the last earlier writes came to."""
+    return {}
+
+
+def _made(snapshot: Snapshot, body: bytes) -> Revision | None:
+    """The change that a write made; None where the snapshot shows it, or it isn't known."""
+    try:
+        request = read_request(body)
         asked = _asked(request)
-        if asked is None or asked[1] == key:
-            found |= _unseen_of_other_kind(snapshot, request, key) if asked is None else {}
-            continue
+        if asked is None:
+            return _made_of_other_kind(snapshot, request)
         there = snapshot.workload(asked[1])
-        try:
-            change = _change(asked[0], request, there)
-            if change is None or _is_seen(request, change, there):
-                continue
-            revision = _revision(snapshot, change, there)
-        except HeadroomError:
-            continue
-        if revision is not None:
-            found[asked[1]] = revision
-    return tuple(found.values())
+        if _is_seen(request, there):
+            return None
+        change = _change(asked[0], request, there)
+        return None if change is None or _is_scaled(request, change, there) else _revision(snapshot, change, there)
+    except HeadroomError:
+        return None
 
 
-def _is_seen(request: Request, change: AppliedWorkload, there: Workload | None) -> bool:
-    """Whether the snapshot has the write."""
-    if there is None:
+def _is_seen(request: Request, there: Workload | None) -> bool:
+    """Whether the snapshot has a write of the workload itself, by the generation that the API server gave it."""
+    if there is None or request.sub_resource or _is_autoscaler(request):
         return False
-    if request.sub_resource or _is_autoscaler(request):
-        return there.replicas == change.after.replicas
-    return there.generation >= change.after.generation
+    written = _metadata(request).get("generation")
+    return type(written) is not int or there.generation >= written
+
+
+def _is_scaled(request: Request, change: AppliedWorkload, there: Workload | None) -> bool:
+    """Whether it has the replicas that a Scale or an autoscaler sets."""
+    if there is None or not (request.sub_resource or _is_autoscaler(request)):
+        return False
+    return there.replicas == change.after.replicas
 
 
 def _stays_paused(change: AppliedWorkload) -> bool:
@@ -318,7 +340,7 @@ def _other_kind(request: Request) -> tuple[Templated, str] | None:
 
 def _of_other_kind(
     snapshot: Snapshot, request: Request, one: tuple[Templated, str], pools: tuple[NodePool, ...],
-    is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[Request],
+    is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[bytes],
 ) -> Review:  # fmt: skip
     """As `review`, by the rules by which the gate answers."""
     row, key = one
@@ -360,17 +382,12 @@ def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> 
     return None if found is None or isinstance(found, UnknownObject) else revision_of(snapshot, found)
 
 
-def _unseen_of_other_kind(snapshot: Snapshot, request: Request, but: str) -> dict[str, Revision]:
-    """The same of an `earlier` write: one that the snapshot shows says nothing more."""
+def _made_of_other_kind(snapshot: Snapshot, request: Request) -> Revision | None:
+    """As `_made`: what the snapshot shows is idle."""
     one = _other_kind(request)
-    if one is None or one[1] == but:
-        return {}
-    try:
-        revision = _written(snapshot, request, *one)
-    except HeadroomError:
-        return {}
-    is_idle = revision is None or (revision.placed is not None and bool(revision.placed.idle))
-    return {} if revision is None or is_idle or revision.after.key == but else {revision.after.key: revision}
+    revision = _written(snapshot, request, *one) if one is not None else None
+    is_idle = revision is not None and revision.placed is not None and bool(revision.placed.idle)
+    return None if is_idle else revision
 
 
 # ── the change ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -27,6 +27,8 @@ from planner.rollout.prepared import compiled
 from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 
 MOST_WAITING: Final = 32  # questions for each process
+_SHARE_OF_TIME: Final = 0.8  # in which those before a question should be answered; the rest is its own
+_LATELY: Final = 16  # questions whose mean tells how long one takes
 LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less
 MOST_REMEMBERED: Final = 8  # writes that were let through
 REMEMBERED_SECONDS: Final = 60.0  # at most: the watch shows a write much sooner
@@ -124,6 +126,7 @@ class Reviewers:
         self._has_more = threading.Condition()
         self._known: _Known | None = None
         self._shared = Packed()
+        self._takes = 0.0  # seconds, a question that isn't large
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
@@ -156,8 +159,12 @@ class Reviewers:
         answer: Future[Review] = Future()
         lane = self._large if len(body) >= LARGE else self._questions
         with self._has_more:
-            if len(lane) >= MOST_WAITING * len(self._threads):
-                answer.set_result(_TIME_UP)  # who waits behind so many would only hear that time is up
+            before = len(lane) * self._takes / len(self._threads) if lane is self._questions else 0.0
+            is_late = before > 0.0 and before > _SHARE_OF_TIME * (until - time.monotonic())
+            if is_late or len(lane) >= MOST_WAITING * len(self._threads):
+                # Who waits behind so many would only hear that time is up, and those behind him too: each would be given up when it
+                # has just begun.
+                answer.set_result(_TIME_UP)
                 return answer
             lane.append(_Asked(body, until, answer))
             self._has_more.notify_all()
@@ -177,13 +184,22 @@ class Reviewers:
                 if not asked.answer.set_running_or_notify_cancel():
                     continue
                 try:
-                    asked.answer.set_result(_answer(process, asked, self._policy, self._remembered()))
+                    asked.answer.set_result(self._answered(process, asked))
                 except (EOFError, OSError):
                     asked.answer.set_result(Review(silence=Silence.NOT_KNOWN))
                     self._say("a process that answers reviews ended; another one takes its place")
                     process.restart()
         finally:
             process.end()
+
+    def _answered(self, process: _Reviewer, asked: _Asked) -> Review:
+        began = time.monotonic()
+        if began >= asked.until:
+            return _TIME_UP
+        found = process.review(asked.body, asked.until, self._policy, self._remembered())
+        if len(asked.body) < LARGE:
+            self._takes += (time.monotonic() - began - self._takes) / _LATELY
+        return found
 
     def _next(self, process: _Reviewer, takes_large: bool) -> _Asked | None:
         """The next question; before it, or while there is none, the process gets to know a new snapshot.
@@ -213,10 +229,6 @@ class Reviewers:
         return None
 
 
-def _answer(process: _Reviewer, asked: _Asked, policy: GatePolicy, earlier: tuple[bytes, ...]) -> Review:
-    return _TIME_UP if time.monotonic() >= asked.until else process.review(asked.body, asked.until, policy, earlier)
-
-
 def _made_ready(snapshot: Snapshot) -> None:
     compiled(snapshot)
 
@@ -228,8 +240,7 @@ def _reviewed(
     try:
         request = read_request(body)
         return review(
-            snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time(),
-            earlier=tuple(map(read_request, earlier)),
+            snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time(), earlier=earlier
         )  # fmt: skip
     except InputError:  # something in its objects isn't what it should be: the API server will say so
         return Review(silence=Silence.NOT_KNOWN)

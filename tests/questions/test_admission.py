@@ -17,7 +17,18 @@ from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glance import OwnRollout
-from planner.serve.review import _STUCK, MOST_CHARACTERS, Review, Silence, _Told, _warning, read_request, review
+from planner.serve.review import (
+    _MOST_EARLIER,
+    _STUCK,
+    MOST_CHARACTERS,
+    Review,
+    Silence,
+    _of_earlier,
+    _Told,
+    _warning,
+    read_request,
+    review,
+)
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
 
@@ -224,12 +235,10 @@ def _write(name: str, replicas: int, *, old: dict[str, Any] | None = None, **spe
 
 def _reviewed(of: Snapshot, request: dict[str, Any], *earlier: dict[str, Any]) -> Review:
     first, *others = (
-        read_request(
-            json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": one}).encode()
-        )
+        json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": one}).encode()
         for one in (request, *earlier)
     )
-    return review(of, first, earlier=others)
+    return review(of, read_request(first), earlier=others)
 
 
 TWO_FREE = snapshot(node("gpu-0", pool="gpu", gpus=2), pod("else", pod_spec(), on="gpu-0"))
@@ -244,6 +253,30 @@ def test_a_write_a_moment_ago_takes_its_room() -> None:
 def test_a_write_that_the_snapshot_shows_is_not_played_again() -> None:
     there = snapshot(node("gpu-0", pool="gpu", gpus=3), deployment("first", ["gpu-0", "gpu-0"], pod_spec(gpus=1)))
     assert _reviewed(there, _write("second", 1), _write("first", 2)).silence is Silence.COMPLETES
+
+
+@pytest.mark.parametrize(("replicas", "is_stuck"), [(2, False), (3, True)])
+def test_an_update_a_moment_ago_takes_its_room_until_the_snapshot_shows_it(replicas: int, is_stuck: bool) -> None:
+    items = deployment("first", ["gpu-0"], pod_spec(gpus=1))
+    items[0]["metadata"]["generation"] = 1
+    there = snapshot(node("gpu-0", pool="gpu", gpus=3), items)
+    old = {**(first := _write("first", 1)["object"]), "metadata": {**first["metadata"], "generation": 1}}
+    write = _write("first", replicas, old=old)  # of generation 2, as the API server counts
+    for _ in range(2):  # what it came to is kept
+        assert bool(_reviewed(there, _write("second", 1), write).warning) is is_stuck
+    assert _reviewed(there, _write("second", 1)).silence is Silence.COMPLETES
+    items[0]["metadata"]["generation"] = 2
+    shown = snapshot(node("gpu-0", pool="gpu", gpus=3), items)
+    assert _reviewed(shown, _write("second", 1), write).silence is Silence.COMPLETES
+
+
+def test_of_many_earlier_writes_all_are_played_and_the_last_are_kept() -> None:
+    room = snapshot(node("gpu-0", pool="gpu", gpus=40, cpu="64", memory="512Gi"), pod("else", pod_spec(), on="gpu-0"))
+    writes = [_write(f"one-{number}", 1) for number in range(39)]
+    assert _reviewed(room, _write("last", 1), *writes).silence is Silence.COMPLETES
+    for _ in range(2):
+        assert "would be stuck" in _reviewed(room, _write("last", 2), *writes).warning
+    assert len(room.derived.once(_of_earlier, room)) == _MOST_EARLIER
 
 
 def test_only_what_rolls_is_remembered() -> None:

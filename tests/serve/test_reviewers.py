@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,36 @@ def test_so_many_wait_of_either_kind_and_no_more() -> None:
     for body in (b"x" * reviewers.LARGE, b"short"):
         found = [one.ask(body, 0.0) for _ in range(reviewers.MOST_WAITING + 1)]
         assert [answer.done() for answer in found] == [False] * reviewers.MOST_WAITING + [True]
+
+
+def test_who_would_wait_until_time_is_up_hears_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = reviewers.Reviewers(2, print)
+    monkeypatch.setattr("planner.serve.reviewers.time.monotonic", lambda: 100.0)
+    assert not any(one.ask(b"short", 100.9).done() for _ in range(40))  # nobody knows yet how long one takes
+    one._questions.clear()
+    one._takes = 0.1
+    found = [one.ask(b"short", 100.9).done() for _ in range(30)]
+    assert found == [False] * 15 + [True] * 15  # by two, 14 are answered in 0.7 s and 15 in 0.75
+    assert not one.ask(b"short", 130.0).done()  # who has more time waits
+    assert not one.ask(b"x" * reviewers.LARGE, 100.9).done()  # a line of their own
+
+
+def test_how_long_a_review_takes_is_told_by_those_that_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("planner.serve.reviewers.time.monotonic", lambda: now[0])
+
+    class Slow:
+        def review(self, *_: object) -> Review:
+            now[0] += 0.5
+            return Review(silence=Silence.COMPLETES)
+
+    one = reviewers.Reviewers(1, print)
+    for body, until in ((b"late", 99.0), (b"x" * reviewers.LARGE, 200.0)):
+        one._answered(Slow(), reviewers._Asked(body, until, Future()))  # type: ignore[arg-type] # it is asked for no more
+        assert one._takes == 0.0
+    for _ in range(100):
+        one._answered(Slow(), reviewers._Asked(b"short", 999.0, Future()))  # type: ignore[arg-type]
+    assert one._takes == pytest.approx(0.5, rel=0.01)
 
 
 def test_the_policy_of_the_gate_is_asked() -> None:
