@@ -575,8 +575,8 @@ class Planner:
                 if seen.run is None or seen.why is None:
                     return ()
                 in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
-                pools = tuple(self.pools.values())
-                return least(cluster, revision, seen.run, seen.why, self.share, in_vain, pools, worth, does)
+                pools, played = tuple(self.pools.values()), seen.run.revisions[-1]  # as Kueue lets it in
+                return least(cluster, played, seen.run, seen.why, self.share, in_vain, pools, worth, does)
         except HeadroomError:
             return ()
 
@@ -984,7 +984,7 @@ class Planner:
             if found.run is None or found.why is None:
                 return []
             ways = find_remedies(
-                world.cluster, [revision], key, found.run, found.why, pod_times_of(world.cluster, revision),
+                world.cluster, found.run.revisions, key, found.run, found.why, pod_times_of(world.cluster, revision),
                 kinds=frozenset({kind}), grown=self._grown,
             )  # fmt: skip
             remedies = sorted(ways, key=preference)
@@ -1143,7 +1143,7 @@ def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     if any(node.is_kept for node in nodes):
         return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {plural(found.nodes, 'it', 'them')}"
     once = 0.0 if found.usd_per_rollout is None else found.usd_per_rollout
-    added = f"if added for each of {aims.rollouts_per_month:g} rollouts"
+    added = f"if added for each of {aims.rollouts_per_month:g} {plural(aims.rollouts_per_month, 'rollout')}"
     return f"{usd(found.usd_per_month)} a month, or {usd(once * aims.rollouts_per_month)} {added}"
 
 

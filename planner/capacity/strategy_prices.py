@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from planner.capacity.spare_needs import SpareNeeds, StrategyNeed, spare_needs
+from planner.ground.budget import TOO_LARGE
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_of
 from planner.ground.words import Text, count, listing
@@ -206,7 +207,7 @@ def _priced(need: StrategyNeed, needs: SpareNeeds, terms: SpareTerms) -> Strateg
             extra_gpus=extra_gpus, evictions=played.evictions, killed_jobs=played.killed_jobs,
         )  # fmt: skip
         cost = strategy_cost(use, terms)
-    today, sentence = need.today, cost.sentence if cost else "" if played else f"{need.name} is stuck{_why_not(needs)}"
+    today, sentence = need.today, cost.sentence if cost else "" if played else _not_found(need, needs)
     return StrategyPrice(
         name=need.name, max_surge=today.max_surge, max_unavailable=today.max_unavailable, is_recreate=today.is_recreate,
         is_current=today.is_current, verdict=today.verdict, reason=today.reason, replicas=needs.replicas,
@@ -247,12 +248,24 @@ def _compared(strategies: tuple[StrategyPrice, ...]) -> tuple[StrategyPrice | No
 def _headline(strategies: tuple[StrategyPrice, ...], terms: SpareTerms, needs: SpareNeeds) -> str:
     spare, none = _compared(strategies)
     if spare is None or spare.cost is None:
-        return str(none.cost.sentence if none and none.cost else f"No strategy completes{_why_not(needs)}")
+        return str(none.cost.sentence if none and none.cost else _none_found(needs))
     return str(compare_strategies(spare.cost, none.cost, terms) if none and none.cost else spare.cost.sentence)
 
 
+def _none_found(needs: SpareNeeds) -> str:
+    if any(need.today.verdict is Verdict.UNKNOWN for need in needs.needs):
+        return f"Not known: {TOO_LARGE}."
+    return f"No strategy was found that completes{_why_not(needs)}"
+
+
+def _not_found(need: StrategyNeed, needs: SpareNeeds) -> str:
+    if need.today.verdict is Verdict.UNKNOWN:
+        return f"{need.name} is {TOO_LARGE}."
+    return f"{need.name} wasn't found to complete{_why_not(needs)}"
+
+
 def _why_not(needs: SpareNeeds) -> str:
-    """Behind what is stuck."""
+    """Behind what doesn't: each was played once, and seconds or chance may have it otherwise."""
     if needs.is_too_large:
         return f": {needs.own_waiting:,} of {count(needs.replicas, 'pod')} have no place, however they are rolled out."
-    return ", and more nodes don't help."
+    return ", even with more nodes."

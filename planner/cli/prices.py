@@ -11,6 +11,7 @@ import click
 from planner.cli import terminal
 from planner.cli.given import FILE, price_book, price_options, say_age
 from planner.cli.output import output_option, write_document, write_rows
+from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.tables import alike
 from planner.pricing.book import format_units
@@ -109,17 +110,23 @@ def refresh(api_key: str, out: Path | None, endpoint: str, cloud_name: str | Non
     newer = apply_refresh(book, result.units, as_of=today, source=REFRESH_SOURCE)
     kept = [unit for unit in newer.units.values() if unit.source == REFRESH_SOURCE]
     write_refreshed(path, format_units(kept))
-    click.echo(f"{result.sku_count:,} SKUs read, {len(result.units):,} prices taken, written to {path}")
+    click.echo(
+        f"{words.count(result.sku_count, 'SKU')} read, {words.count(len(result.units), 'price')} taken, written to {path}"
+    )
     doubtful = [found for found in result.disagreements if found.doubt.keeps_old]
     taken = len(result.disagreements) - len(doubtful)
     if result.disagreements:
-        click.echo(f"{taken} prices taken with a doubt and {len(doubtful)} not taken:")
+        click.echo(f"{words.count(taken, 'price')} taken with a doubt and {len(doubtful)} not taken:")
     # What was taken with a doubt changes figures from now on, what was kept changes none: it comes first.
     _print_doubts([str(found.sentence) for found in sorted(result.disagreements, key=lambda one: one.doubt.keeps_old)])
     if result.missing:
-        click.echo(f"{len(result.missing)} prices of the book are not in the catalogue; they keep their date.")
+        click.echo(
+            f"{words.count(len(result.missing), 'price of the book is', 'prices of the book are')} not in the catalogue; {words.plural(len(result.missing), 'it keeps its', 'they keep their')} date."
+        )
     if result.unknown:
-        click.echo(f"{len(result.unknown)} descriptions not understood, such as: {'; '.join(result.unknown[:3])}")
+        click.echo(
+            f"{words.count(len(result.unknown), 'description')} not understood, such as: {'; '.join(result.unknown[:3])}"
+        )
 
 
 def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, endpoint: str) -> None:
@@ -134,7 +141,7 @@ def _refresh_list(name: str | None, regions: tuple[str, ...], out: Path | None, 
     found = read_prices(cloud, dict.fromkeys(regions), known, as_of=today, endpoint=endpoint)
     write_refreshed(path, format_list(found.rows, written))
     click.echo(
-        f"{sum(len(row.usd_per_hour) for row in found.rows):,} prices of {len(found.rows):,} machine types taken, written to {path}"
+        f"{words.count(sum(len(row.usd_per_hour) for row in found.rows), 'price')} of {words.count(len(found.rows), 'machine type')} taken, written to {path}"
     )
     _print_doubts([str(doubt) for doubt in found.doubts])
 

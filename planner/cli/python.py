@@ -25,6 +25,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import Setting, made, settings_of
 from planner.ground.tables import Row
+from planner.ground.words import count
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
@@ -58,7 +59,7 @@ class Cluster(Record, kw_only=False):
 
     def __repr__(self) -> str:
         nodes, pods = len(self.snapshot.nodes), len(self.snapshot.pods)
-        return f"<Cluster {self.name}: {nodes:,} nodes, {pods:,} pods, {len(self.workloads):,} workloads>"
+        return f"<Cluster {self.name}: {count(nodes, 'node')}, {count(pods, 'pod')}, {count(len(self.workloads), 'workload')}>"
 
 
 class Answer(Record):

@@ -9,7 +9,7 @@ from planner.figures import palette
 from planner.figures.drawing import ABOVE, drawn, laid_out
 from planner.figures.labels import plain
 from planner.figures.ticks import whole
-from planner.ground.words import duration
+from planner.ground.words import count, duration
 from planner.rollout.answers import MEANWHILE, PodState, TimelineRow, WorkloadRollout
 from planner.rollout.film import scarce_resource
 
@@ -136,5 +136,5 @@ def alt(rollout: WorkloadRollout) -> str:
     states = ", ".join(f"{last[s.value]} {palette.POD_STATE_NAME[s]}" for s in PodState if last.get(s.value))
     return (
         f"Pods of {rollout.workload} over about {duration(rollout.seconds)}: at the end {states or 'none'}; "
-        f"never fewer than {rollout.lowest_ready} Ready, never more than {rollout.peak_pods} pods."
+        f"never fewer than {rollout.lowest_ready} Ready, never more than {count(rollout.peak_pods, 'pod')}."
     )

@@ -18,8 +18,9 @@ from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.owners import unjudged, workload_keys
 from planner.kubernetes.records import Presence, Severity, Snapshot
 
-SNAPSHOT_KINDS: Final = tuple(
-    name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare
+SNAPSHOT_KINDS: Final = (
+    *(name for name, kind in wire.READ.items() if kind.group not in (wire.DEVICES, wire.METRICS) and not kind.is_rare),
+    *(name for name, one in LISTED.items() if "." not in one.group),  # that every server has
 )
 """What a snapshot should hold; kubectl lists them with one command, which fails on a kind that the server doesn't have."""
 
@@ -248,4 +249,4 @@ def _counted(counts: Mapping[str, int], most: int = 6) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = ", ".join(f"{number:,} {name}" for name, number in ranked[:most])
     rest = ranked[most:]
-    return f"{shown} and {sum(number for _, number in rest):,} of {len(rest)} others" if rest else shown
+    return f"{shown} and {sum(number for _, number in rest):,} of {words.count(len(rest), 'other')}" if rest else shown

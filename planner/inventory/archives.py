@@ -446,7 +446,7 @@ def _tar_files(stream: Forward, name: str, walk: Walk, wanted: Callable[[str], b
     except TooLarge:
         raise
     except InputError as error:  # of the compression around it
-        walk.report(name, f"{error.what} after {count:,} entries: what follows is missing")
+        walk.report(name, f"{error.what} after {words.count(count, 'entry', 'entries')}: what follows is missing")
         walk.is_cut_off = True
 
 

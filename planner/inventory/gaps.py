@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator
 from planner.ground import words
 from planner.ground.records import replace
 from planner.inventory.sight import IN_NAMESPACES
-from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING, is_namesake
 from planner.kubernetes.records import FrozenMap, Pod, Presence, ReplicaSet, Snapshot, Workload
 
 SYSTEM = "kube-system"  # kubeadm and the clouds keep pods there (EKS Auto Mode and OpenShift may not, which have others of their own)
@@ -96,12 +96,10 @@ _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
     known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
-    others = (one for one in snapshot.unplayed if one.kind in _OWNERS)
-    namesakes = {one.uid for one in others if one.uid}  # another project's StatefulSet
     lost: dict[str, Counter[str]] = defaultdict(Counter)
     for one in owned:
         key = _owner_key(one)
-        if one.owner is None or one.owner.uid in namesakes:
+        if one.owner is None or is_namesake(one.owner.kind, one.owner.api_group):
             continue
         if one.owner.kind in _OWNERS & is_listed and key not in known:
             lost[one.owner.kind][key] += 1

@@ -25,7 +25,7 @@ Fields = Mapping[str, Any]
 def resource_of(kind: str) -> str:
     """What kubectl calls objects of a kind that is read: ``pods``, ``priorityclasses``, ``clusterqueues.kueue.x-k8s.io``."""
     if kind in LISTED:
-        return kind
+        return kind if "." in LISTED[kind].group else LISTED[kind].resource
     known = wire.READ[kind]
     return f"{known.resource}.{known.group}" if kind in queues.KINDS or known.group == wire.SPARE else known.resource
 

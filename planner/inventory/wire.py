@@ -89,6 +89,7 @@ class ManagedFields(Wire):
 
 
 class OwnerReference(Wire):
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""

@@ -175,6 +175,11 @@ def kind_called(name: str) -> Kind:
     return _ROWS.get(name) or Kind(name=name)
 
 
+def is_namesake(kind: str, api_group: str) -> bool:
+    """Whether a kind of that name is another project's than the table's (Kruise's StatefulSet); where no group is told it isn't."""
+    return kind in _ROWS and api_group not in ("", "extensions", _ROWS[kind].group)
+
+
 def kind_in(key: str) -> Kind:
     """The kind of a key such as ``DaemonSet/prod/agent``."""
     return kind_called(key.partition("/")[0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, kind_called, kind_in
+from planner.kubernetes.kinds import NODE, PARTS, POD, WORKLOADS, is_namesake, kind_called, kind_in
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.records import Owner, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -196,7 +196,8 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
         is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
         topmost_unplayed = "" if is_judged else workload
         for key, owner in above(pod, owners):
-            topmost_unplayed = key if owner.kind in _UNPLAYED else topmost_unplayed
+            is_unplayed = owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group)
+            topmost_unplayed = key if is_unplayed else topmost_unplayed
         known[about] = topmost_unplayed
         if topmost_unplayed:
             found[pod.uid] = topmost_unplayed

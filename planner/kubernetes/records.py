@@ -325,11 +325,12 @@ class PodSpec(Record):
 
 
 class Owner(Record):
-    """The controlling owner reference."""
+    """The controlling owner reference. `api_group`: of its apiVersion, "" for the core's, and where that isn't told."""
 
     kind: Word
     name: str
     uid: Uid
+    api_group: Word = ""
 
     def key(self, namespace: str) -> str:
         """``ReplicaSet/prod/api-5d8f7``; an owner is in the namespace of what it owns."""

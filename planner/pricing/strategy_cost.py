@@ -163,7 +163,7 @@ def _claim(cost: StrategyCost, terms: SpareTerms) -> str:
     added = "a node" if nodes == 1 else f"{words.spelled(nodes)} nodes"
     return (
         f"{cost.name} costs {words.usd(cost.kept_on_demand_usd)} a month as {_spare(cost, terms)}{spot}, "
-        f"{words.usd(cost.added_usd)} a month as {added} added for each of {terms.rollouts_per_month:g} rollouts"
+        f"{words.usd(cost.added_usd)} a month as {added} added for each of {terms.rollouts_per_month:g} {words.plural(terms.rollouts_per_month, 'rollout')}"
     )
 
 

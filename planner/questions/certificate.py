@@ -13,7 +13,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
-from planner.ground.words import duration, usd
+from planner.ground.words import count, duration, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question
@@ -89,7 +89,7 @@ PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
         Column("left", lambda of: of[1].left, heading=None),
         Column("disturbed", lambda of: of[1].disturbed, heading="pods of others that end"),
         Column("is_proven", lambda of: of[1].is_proven, heading="sure",
-            words=lambda of: "in every placement" if of[1].is_proven else f"in {of[1].runs} placements tried"),
+            words=lambda of: "in every placement" if of[1].is_proven else f"in {count(of[1].runs, 'placement')} tried"),
         Column("sentence", lambda of: of[1].sentence, heading=None),
     ),
 )  # fmt: skip

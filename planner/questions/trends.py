@@ -12,7 +12,7 @@ from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import setting
 from planner.ground.sheet import Column, Figure, Listing
-from planner.ground.words import Text
+from planner.ground.words import Text, count
 from planner.history.days import (
     IN_TROUBLE,
     DayOfGpus,
@@ -135,7 +135,7 @@ _TRENDS: Final[Listing[TrendsAnswer, TrendLine]] = Listing(
         Column("until", lambda line: line.full_until or None, heading=None),
         Column("order_by", lambda line: line.order_by or None, heading=None),
         Column("band_held", lambda line: f"{line.trend.held} of {line.trend.tried}" if line.trend.tried else None,
-            words=lambda line: f"{line.trend.held} of {line.trend.tried} weeks" if line.trend.tried else None,
+            words=lambda line: f"{line.trend.held} of {count(line.trend.tried, 'week')}" if line.trend.tried else None,
         ),
         Column("says", lambda line: line.sentence, heading="what to expect"),
         Column("", lambda line: line.gpu_model, label="model"),

@@ -16,7 +16,8 @@ from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import REPLICA_SET, kind_called
+from planner.kubernetes.kinds import PARTS, REPLICA_SET, WORKLOADS, kind_called
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.nodes import Sharing, gpu_model, is_ready, is_virtual, physical_gpus, sharing
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import templated
@@ -144,16 +145,20 @@ def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
 
 
 def _made_anew(cluster: Cluster) -> Iterator[int]:
-    """Places of pods that are ending, whose owner isn't played and may want others; a ReplicaSet that isn't among those listed is gone."""
+    """Places of pods that are ending, whose owner isn't played and may want others; one that isn't among those listed is gone."""
     snapshot, spaces = cluster.snapshot, {one.name for one in cluster.snapshot.namespaces if one.is_deleting}
-    is_listed = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
-    wanted = {(one.uid, one.replicas) for one in snapshot.workloads if not is_listed}
-    sets = (r for r in snapshot.replica_sets if is_listed or (r.owner and (r.owner.uid, r.replicas) in wanted))
+    lists = {kind.name: (kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)}
+    lists |= {name: (one.kind, one.group) for name, one in LISTED.items()}
+    listed = {lists[name] for name, state in snapshot.presence.items() if state is Presence.PRESENT and name in lists}
+    has_sets = snapshot.presence.get(REPLICA_SET.name) is Presence.PRESENT
+    wanted = {(one.uid, one.replicas) for one in snapshot.workloads if not has_sets}
+    sets = (r for r in snapshot.replica_sets if has_sets or (r.owner and (r.owner.uid, r.replicas) in wanted))
     known = {w.uid for w in snapshot.every_workload} | {r.uid for r in (*sets, *replication_controllers(cluster))}
     others = {one.uid: one.is_suspended or (one.is_told and not one.pods) for one in snapshot.unplayed}
     for uid in (uid for uid in ending(cluster) if uid not in known and not others.get(uid)):
         for pod, place in ((snapshot.pods[place], place) for place in pods_by_owner(cluster)[uid]):
-            is_gone = is_listed and uid not in others and pod.owner is not None and pod.owner.kind == REPLICA_SET.name
+            by = pod.owner and (pod.owner.kind, pod.owner.api_group or kind_called(pod.owner.kind).group)
+            is_gone = by in listed and uid not in others
             if pod.deleted_at is not None and pod.namespace not in spaces and not is_gone:
                 yield place
 

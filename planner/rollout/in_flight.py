@@ -27,7 +27,7 @@ from planner.ground.vocabulary import (
 )
 from planner.ground.words import Text, count, duration
 from planner.kubernetes.autoscalers import acting, settled
-from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, several
+from planner.kubernetes.kinds import ON_DELETE, PLAYED, POD, REPLICA_SET, STATEFUL_SET, is_namesake, several
 from planner.kubernetes.records import Pod, Presence, ReplicaSet, Workload
 from planner.rollout.admission import Admission
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
@@ -152,7 +152,6 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
     terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
     snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
     unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
-    groups = {one.uid: one.api_group for one in snapshot.unplayed if one.uid}  # another project's StatefulSet was read
     found = set[str]()
     for pod in snapshot.pods:
         if pod.owner is None or pod.is_terminal or pod.owner.kind not in unlisted:
@@ -160,9 +159,9 @@ def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
         seen = revisions.setdefault((pod.owner.kind, pod.owner.uid), set())
         seen.add(pod.labels.get(CONTROLLER_REVISION_HASH, ""))
         if len(seen) > 1 or not pod.is_ready or pod.deleted_at is not None:
-            kind, group = pod.owner.kind, groups.get(pod.owner.uid)
+            kind, group = pod.owner.kind, pod.owner.api_group
             lacking = "weren't all read" if snapshot.presence[kind] is Presence.PARTIAL else "weren't read"
-            found.add(f"{several(kind)} that {lacking}" if not group else f"{several(kind)} of {group}")
+            found.add(f"{several(kind)} {f'of {group}' if is_namesake(kind, group) else f'that {lacking}'}")
     return tuple(sorted(found))
 
 

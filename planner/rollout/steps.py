@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from planner.ground import words
 from planner.ground.records import replace
 from planner.inventory.applied import MANIFEST, applied
 from planner.kubernetes import commands
@@ -106,4 +107,4 @@ def resize(cluster: Cluster, pool: str, count: int) -> str:
         return commands.command(*how[0], pool, *how[1], str(size + count)) + commands.comment(
             "in a pool of several zones: per zone"
         )
-    return commands.comment(f"grow node pool {pool} from {size} to {size + count} nodes").strip()
+    return commands.comment(f"grow node pool {pool} from {size} to {words.count(size + count, 'node')}").strip()

@@ -201,7 +201,7 @@ def sample(
     shown = next(r for r in tried if (r.completed, r.ticks) == commonest)
     if completed in (0, len(tried)):
         word = "completes" if completed else "is stuck"
-        outcome = Text(f"{word} in all {len(tried)} placements tried")
+        outcome = Text(f"{word} in {'the one placement' if len(tried) == 1 else f'all {len(tried)} placements'} tried")
     else:
         lots = ["placement"]
         lots += ["whose controller is first"] if any(r.orders for r in tried) else []

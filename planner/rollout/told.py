@@ -267,7 +267,7 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         return f"completes: {placed}, Ready in {takes}", f"its pods are placed and Ready in {takes}"
     waiting = sum(not pod.is_bound for pod in run.pods[after.key]) if after.groups is not None else 0
     but = f"; {count(waiting, 'pod')} of its groups wait{'s' * (waiting == 1)} for a node all the same: LeaderWorkerSet asks for them since 0.9"
-    said = f"completes in {count(steps, 'step')}, {takes}; at worst {lowest:,} of {pods:,} pods are Ready"
+    said = f"completes in {count(steps, 'step')}, {takes}; at worst {lowest:,} of {count(pods, 'pod is', 'pods are')} Ready"
     return f"{said}{but if waiting else ''}", f"it finishes in {takes}; {stay_ready(lowest, pods)}"
 
 

@@ -555,11 +555,10 @@ def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
     through. The work is bounded, whatever the time: what is found is kept."""
     assert seen.run is not None
     queue = seen.run.simulation.queue
-    if not (queue.is_contested or queue.is_overtaken):
-        return False
     try:
         with allowed(lambda: True, units=_CLOCK_UNITS) as budget:
-            budget.foresee(seen.run.work)  # another run costs about as much
+            if queue.is_contested or queue.is_overtaken:
+                budget.foresee(seen.run.work)  # another run costs about as much
             clocks = on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0)
             return clocks.is_cut or bool(clocks.sentence)
     except TooLargeError:

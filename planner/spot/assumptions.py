@@ -50,6 +50,9 @@ _TABLE: Final = table_beside(__name__, "assumptions.json").decode()
 _TOLD: Final[dict[str, dict[str, Any]]] = json.loads(_TABLE.replace("{gap}", duration(ASSUMED_GAP_HOURS * 3_600)))
 """Setting → what `planner.ground.settings.setting` is told of it: its group, label, unit, bounds, meaning and source."""
 
+COUNTED: Final = {"nodes": "node", "GPUs": "GPU", "zones": "zone", "retries": "retry", "runs": "run"}
+"""Units that are things → one of them."""
+
 
 def _told(name: str, **more: Any) -> Any:
     return setting(None, **_TOLD[name] | more)

@@ -7,6 +7,7 @@ from typing import Final
 
 from planner.ground.sheet import Column
 from planner.ground.words import Text, count, duration, usd
+from planner.spot.assumptions import COUNTED
 from planner.spot.checks import CHECK_NAME, CheckResult, Status
 from planner.spot.economics import Step
 from planner.spot.fleet import FleetSavings
@@ -45,7 +46,7 @@ STEP: Final[tuple[Column[Step], ...]] = (
 ASSUMPTION: Final[tuple[Column[AssumptionRow], ...]] = (
     Column("assumption", lambda row: row.label),
     Column("value", words=lambda row: row.value),
-    Column("unit", words=lambda row: row.unit),
+    Column("unit", words=lambda row: COUNTED.get(row.unit, row.unit) if row.value == 1 else row.unit),
     Column("source", heading="where it comes from"),
 )
 

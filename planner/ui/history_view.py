@@ -77,7 +77,7 @@ def _row(line: TrendLine) -> dict[str, object]:
         "Wanted": int(line.trend.today),
         "There are": int(line.trend.limit),
         "What to expect": str(line.sentence),
-        "The band held": f"{line.trend.held} of {line.trend.tried} weeks" if line.trend.tried else "–",
+        "The band held": f"{line.trend.held} of {words.count(line.trend.tried, 'week')}" if line.trend.tried else "–",
     }
 
 

@@ -13,7 +13,7 @@ from planner.ground.settings import Setting
 from planner.kubernetes.records import Snapshot
 from planner.questions.savings import SavingsSettings
 from planner.spot import inputs as spot_inputs
-from planner.spot.assumptions import LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
+from planner.spot.assumptions import COUNTED, LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
 from planner.spot.inputs import Derived
 from planner.ui import cache, errors, filtered, link, prices
 from planner.ui.asked import Asked
@@ -28,7 +28,7 @@ _WORD: dict[str, str] = {
     Fallback.WAIT: "wait",
     Fallback.ON_DEMAND: "buy on demand",
 }
-_COUNTED = frozenset({"", "nodes", "GPUs", "zones", "retries", "runs"})  # the label says it already
+_COUNTED = {"", *COUNTED}  # the label says it already
 
 
 def derived(snapshot: Snapshot, key: str) -> Derived:

@@ -137,7 +137,7 @@ def _basis(costs: StrategyCosts, needs: SpareNeeds) -> None:
     terms = costs.terms
     st.caption(
         "On demand, on spot: spare nodes kept all month (spot only where the workload is fit for it). Added: nodes on "
-        f"demand for each of {terms.rollouts_per_month:g} rollouts, from {words.duration(terms.node_start_seconds)} before "
+        f"demand for each of {terms.rollouts_per_month:g} {words.plural(terms.rollouts_per_month, 'rollout')}, from {words.duration(terms.node_start_seconds)} before "
         f"it until {words.duration(terms.scale_down_seconds)} after it. Extra GPUs come as whole nodes of "
         f"{words.count(terms.gpus_per_node, 'GPU')}. What is stuck today is shown as it would be with them. Pod-hours "
         "missing, pods of others preempted and the jobs that kills: a month."

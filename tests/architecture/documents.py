@@ -149,7 +149,7 @@ every version, and so is whom 1.37 preempts for it.
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
     [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
-    + [name for name, one in listed.LISTED.items() if one.group]
+    + [name for name, one in listed.LISTED.items() if "." in one.group]
     + [f"{resource}.{queues.GROUP}" for resource in queues.KINDS.values()]
     + [
         "podtemplates", "capacitybuffers.autoscaling.x-k8s.io", "provisioningrequests.autoscaling.x-k8s.io", "nodepools.karpenter.sh",

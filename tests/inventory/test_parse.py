@@ -573,7 +573,7 @@ def test_a_controller_revision_has_the_template_of_its_owner(kind: str) -> None:
     assert revision.template is not None
     assert revision.template.makes_the_same_pods(one.template)
     assert (revision.number, revision.hash) == (7, "app-1")
-    assert revision.owner == Owner(kind=kind, name="app", uid=one.uid)
+    assert revision.owner == Owner(kind=kind, name="app", uid=one.uid, api_group="apps")
     assert SECRET not in repr(snapshot)
     [other] = read(owner, controller_revision(owner, before)).controller_revisions
     assert other.template is not None

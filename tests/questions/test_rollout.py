@@ -17,7 +17,7 @@ from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
-from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set
 
 DEMO = demo.read()
@@ -34,6 +34,18 @@ def two(gpus: int, *, surge: int = 1, unavailable: int = 0) -> list[Item]:
     rule = rolling(surge, unavailable)
     one, other = (deployment(name, ["gpu-0"], pod_spec(gpus=1), strategy=rule) for name in "ab")
     return [node("gpu-0", pool="gpu", gpus=gpus), *one, *other]
+
+
+def test_one_pod_and_one_placement_are_said_as_one() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "a"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart: Item = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    items = [node(f"n{i}", gpus=1, labels={"kubernetes.io/hostname": f"n{i}"}) for i in range(3)]
+    alone = deployment("a", ["n0"], pod_spec(gpus=1, **apart), strategy=rolling(1, 0))
+    asked = Scenario(changes=(WorkloadChange(workload=A),), runs=1, with_remedies=False)
+    result = rollouts.rollout(snapshot(NODE_CRITICAL, *items, *alone), asked)
+    assert str(result.sentence).endswith("; at worst 1 of 1 pod is Ready")
+    assert result.ties is not None
+    assert str(result.ties.outcome) == "completes in the one placement tried"
 
 
 # ── several changes ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,6 +6,7 @@ import pytest
 
 from planner.capacity import rollouts, spare_needs, strategy_prices
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
+from planner.ground import budget
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -131,7 +132,15 @@ def test_what_more_nodes_do_not_help_has_no_price() -> None:
     found = costs(full(), WORKER, asked=OWN, never_ready=True)
     for one in found.strategies:
         assert (one.verdict, one.cost, one.extra_gpus, one.seconds) == (Verdict.STUCK, None, None, None)
-    assert str(found.sentence) == "No strategy completes, and more nodes don't help."
+    assert str(found.sentence) == "No strategy was found that completes, even with more nodes."
+    assert str(named(found, "Surge 1").sentence) == "Surge 1 wasn't found to complete, even with more nodes."
+
+
+def test_what_is_too_large_to_play_is_not_called_stuck() -> None:
+    with budget.allowed(units=1):
+        found = costs(full(), WORKER, asked=OWN, never_ready=True)
+    assert str(found.sentence) == "Not known: too large to play through."
+    assert str(named(found, "Surge 1").sentence) == "Surge 1 is too large to play through."
 
 
 def test_pods_that_have_no_place_get_their_nodes_beside_the_price() -> None:
@@ -147,7 +156,10 @@ def test_of_a_size_that_has_no_place_no_strategy_is_priced(monkeypatch: pytest.M
     monkeypatch.setattr(spare_needs, "play_cell", None)  # it isn't even played
     found = costs(full(), WORKER, asked=OWN, replicas=103)
     assert {one.cost for one in found.strategies} == {None}
-    assert str(found.sentence) == "No strategy completes: 100 of 103 pods have no place, however they are rolled out."
+    assert (
+        str(found.sentence)
+        == "No strategy was found that completes: 100 of 103 pods have no place, however they are rolled out."
+    )
     assert found.notes == ("100 of its own 103 pods have no place: add nodes for them first, then compare strategies",)
 
 

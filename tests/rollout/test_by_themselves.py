@@ -455,7 +455,8 @@ def test_who_was_not_read_and_has_pods_on_their_way_may_act(is_moving: bool) -> 
     [
         ("apps", "", "StatefulSets that weren't read may"),
         ("apps", "part", "StatefulSets that weren't all read may"),
-        ("apps.kruise.io", "", "StatefulSets of apps.kruise.io may"),  # these were read, and aren't played
+        ("apps.kruise.io", "", "StatefulSets of apps.kruise.io may"),  # these aren't played, read or not
+        ("apps.kruise.io", "none", "StatefulSets of apps.kruise.io may"),
     ],
 )
 def test_who_may_act_is_told_by_what_was_read(group: str, listed: str, said: str) -> None:
@@ -469,8 +470,8 @@ def test_who_may_act_is_told_by_what_was_read(group: str, listed: str, said: str
         "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "other"}}, "template": template},
     }  # fmt: skip
     kinds = tuple(kind for kind in LISTED if kind != "StatefulSet")
-    items = [two_gpus(), node("g9", gpus=1), *worker("g0"), other, *([made] if group != "apps" else [])]
-    cut = Part(listed=("StatefulSet",), cut=("StatefulSet",)) if listed else Part()
+    items = [two_gpus(), node("g9", gpus=1), *worker("g0"), other, *([made] if group != "apps" and not listed else [])]
+    cut = Part(listed=("StatefulSet",), cut=("StatefulSet",)) if listed == "part" else Part()
     found = asked(build_snapshot_of([Part(items=items, listed=kinds), cut], source="by hand"))
     assert found.ties is not None
     assert not found.ties.proven
@@ -591,17 +592,35 @@ def beside_one_that_ends(*items: Item | list[Item], gpus: int = 2, without: tupl
     ],
 )  # fmt: skip
 def test_who_is_not_played_may_make_a_pod_that_ends_anew(api: str, kind: str, is_read: bool) -> None:
-    """Where apps/v1 ones were listed, too; a ReplicaSet that isn't there then was deleted, with its pods."""
+    """Where apps/v1 ones were listed, too."""
     nodes = [node("g0", gpus=2), node("g9", gpus=1, cordoned=True)]
     items = [*nodes, *worker("g0"), leaving_pod(api, kind), *([custom(api, kind)] if is_read else [])]
     every = (*LISTED, "StatefulSet", "DaemonSet", "Job", "Deployment", "ReplicaSet", "Pod", "Node")
     found = asked(build_snapshot_of([Part(items=items, listed=every)], source="by hand"))
     assert found.verdict is Verdict.COMPLETES
     assert found.ties is not None
-    is_gone = kind == "ReplicaSet" and not is_read
-    assert found.ties.proven is is_gone, found.ties.sentence
-    said = f"{kind}/ml/other may make pods anew that leave g9: with that it is stuck"
-    assert (said in str(found.ties.sentence)) is not is_gone
+    assert not found.ties.proven
+    assert f"{kind}/ml/other may make pods anew that leave g9: with that it is stuck" in str(found.ties.sentence)
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize(
+    ("api", "kind", "name"),
+    [
+        ("apps/v1", "ReplicaSet", ""), ("apps/v1", "StatefulSet", ""), ("apps/v1", "DaemonSet", ""), ("batch/v1", "Job", ""),
+        (KRUISE, "CloneSet", "clonesets.apps.kruise.io"), ("ray.io/v1", "RayCluster", "rayclusters.ray.io"),
+    ],
+)  # fmt: skip
+def test_who_is_not_among_those_listed_is_gone(api: str, kind: str, name: str, listed: bool) -> None:
+    """With its pods, which nobody makes anew."""
+    every = ("StatefulSet", "DaemonSet", "Job", "Deployment", "ReplicaSet", "Pod", "Node", name or kind)
+    given = tuple(one for one in (*LISTED, *every) if listed or one != (name or kind))
+    items = [node("g0", gpus=2), node("g9", gpus=1, cordoned=True), *worker("g0"), leaving_pod(api, kind)]
+    items = [one for one in items if listed or one["kind"] != kind]
+    found = asked(build_snapshot_of([Part(items=items, listed=given)], source="by hand"))
+    assert found.verdict is Verdict.COMPLETES
+    assert found.ties is not None
+    assert found.ties.proven is listed, found.ties.sentence
 
 
 def test_pods_that_end_come_back_each_as_it_was() -> None:

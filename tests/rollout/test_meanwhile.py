@@ -441,7 +441,7 @@ def test_time_that_is_up_on_other_clocks_takes_no_warning_away(monkeypatch: pyte
 @pytest.mark.parametrize("way", ["not begun", "given up", "cut"])
 def test_the_webhook_says_no_more_than_it_has_played_of_other_clocks(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The gate, which may play them, says that seconds may decide: neither where they aren't begun nor where they can't go on is it
-    sure that they don't. Where nobody else waits there is nothing to play."""
+    sure that they don't."""
     items, begun = beside_another(), list[bool]()
 
     def clocks(*_: Any, **__: Any) -> OtherClocks:
@@ -456,6 +456,10 @@ def test_the_webhook_says_no_more_than_it_has_played_of_other_clocks(way: str, m
     said, _ = at_webhook(snapshot(*items), items[1])
     assert (said.is_stuck, bool(begun)) == (True, way != "not begun")
     assert said.warning.startswith(OPEN)
+
+
+def test_where_nobody_else_waits_the_webhook_has_nothing_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.serve.review._CLOCK_UNITS", 1)
     alone = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
     said, _ = at_webhook(snapshot(node("gpu-0", gpus=1), *alone), alone[0])
     assert said.warning.startswith("headroom: this rollout would be stuck: ")

@@ -8,14 +8,17 @@ from typing import Any, Final
 
 import pytest
 
+from planner.capacity.certificate.lending import Least, least
 from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
 from planner.capacity.overview import overview
+from planner.capacity.readiness import MeasureKind
 from planner.capacity.rollouts import rollout
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.questions import gate, where
+from planner.questions import gate, plan, where
 from planner.questions.gate import GateSettings
+from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
@@ -362,6 +365,26 @@ def test_the_webhook_plays_again_what_kueue_let_in(snapshot: Snapshot, monkeypat
     monkeypatch.setattr("planner.ground.budget._GLANCE_UNITS", 0)  # it is asked whenever something is done
     late = review(snapshot, read_request(body.encode()), is_wanted=lambda: False)
     assert (late.silence, late.rolls) == (Silence.TIME_UP, True)  # it passes, and those after it are reviewed beside it
+
+
+def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A larger queue has the surge pod let in, and its node has no room: nodes are looked for, by the plan and by the certificate's search."""
+    played: list[Revision] = []
+
+    def ways(cluster: Cluster, revisions: Sequence[Revision], *given: Any, **named: Any) -> Iterator[Remedy]:
+        played.extend(revisions)
+        return find_remedies(cluster, revisions, *given, **named)
+
+    def search(cluster: Cluster, revision: Revision, *given: Any) -> tuple[Least, ...]:
+        played.append(revision)
+        return least(cluster, revision, *given)
+
+    monkeypatch.setattr("planner.capacity.readiness.find_remedies", ways)
+    monkeypatch.setattr("planner.capacity.readiness.least", search)
+    full = read([node("n", 2), *served_items(3, 1, 0)[1:]])
+    found = plan.answer(full, PlanSettings(least_ready_percent=100))
+    assert [one.kind for one in found.measures] == [MeasureKind.NODES]
+    assert {one.queued is not None for one in played} == {True}
 
 
 def test_what_a_flavor_adds_is_not_told_as_part_of_the_change() -> None:

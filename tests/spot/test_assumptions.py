@@ -4,7 +4,9 @@ from typing import Any
 import pytest
 
 from planner.ground.errors import InputError
-from planner.spot.assumptions import SETTINGS, Assumptions
+from planner.spot.assumptions import COUNTED, SETTINGS, Assumptions
+from planner.spot.inputs import AssumptionRow
+from planner.spot.rows import ASSUMPTION
 
 
 def make(**changed: Any) -> Assumptions:
@@ -20,6 +22,18 @@ def test_every_setting_is_an_assumption_with_the_same_default() -> None:
             assert defaults[setting.name] == setting.assumed, setting.name
         assert setting.source
         assert setting.help
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [(1, "zones", "zone"), (1, "retries", "retry"), (2, "zones", "zones"), (0, "nodes", "nodes"), (1, "h", "h"), (None, "retries", "retries")],
+)  # fmt: skip
+def test_one_of_a_thing_has_the_unit_of_one(value: float | None, unit: str, said: str) -> None:
+    row = AssumptionRow(name="a", label="it", value=value, unit=unit, source="the default")
+    (column,) = (column for column in ASSUMPTION if column.name == "unit")
+    assert column.words is not None
+    assert column.words(row) == said
+    assert COUNTED.keys() <= {setting.unit for setting in SETTINGS}
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ class _Writer:
         if found.is_refused:
             return
         if not found.is_whole:
-            yield f"{found.looked_at:,} of {found.total:,} plans were looked at, as far as the work goes that a search may cost"
+            yield f"{found.looked_at:,} of {count(found.total, 'plan')} {plural(found.looked_at, 'was', 'were')} looked at, as far as the work goes that a search may cost"
         yield from dict.fromkeys(known.cut)
         owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
         owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()

@@ -31,7 +31,7 @@ class Shared:
         self.text = self.texts.__getitem__
         self._written: dict[Hashable, tuple[Any, msgspec.Raw]] = {}
         self._labels: dict[Any, Labels] = {}
-        self._owners: dict[tuple[str, str, str], model.Owner] = {}
+        self._owners: dict[tuple[str, str, str, str], model.Owner] = {}
         self._conditions: dict[Any, Labels] = {}
         self._amounts: dict[Any, Amounts] = {}
         self.pod_specs: dict[
@@ -58,11 +58,14 @@ class Shared:
             known = self._labels[key] = FrozenMap(labels)
         return known
 
-    def owner(self, kind: str, name: str, uid: str) -> model.Owner:
+    def owner(self, kind: str, name: str, uid: str, api_version: str) -> model.Owner:
         """An owner."""
-        known = self._owners.get((kind, name, uid))
+        known = self._owners.get((kind, name, uid, api_version))
         if known is None:
-            known = self._owners[kind, name, uid] = model.Owner(kind=kind, name=name, uid=uid)
+            group = api_version.rpartition("/")[0]
+            known = self._owners[kind, name, uid, api_version] = model.Owner(
+                kind=kind, name=name, uid=uid, api_group=group
+            )
         return known
 
     def conditions(self, statuses: dict[str, str]) -> Labels:
@@ -157,7 +160,7 @@ def read_owner(shared: Shared, references: list[wire.OwnerReference] | None) -> 
     """The owner that controls an object, None when there is none."""
     for reference in references or ():
         if reference.controller:
-            return shared.owner(reference.kind, reference.name, reference.uid)
+            return shared.owner(reference.kind, reference.name, reference.uid, reference.api_version)
     return None
 
 
