@@ -317,7 +317,7 @@ class Reader:
         """Read every item of `part`; what can't be read becomes a problem."""
         if part.where:
             self._files.setdefault(part.where, 0)
-        for kind in part.listed:
+        for kind in (_list_called(kind, part) for kind in part.listed):
             if kind in self.presence or kind in LISTED:
                 self.presence[kind] = Presence.PRESENT
         for kind in part.refused:
@@ -755,6 +755,14 @@ def _lists_by_name(item: Item, part: Part) -> list[Part]:
                 replace(part, items=items, first=1, kind=kind.removesuffix("List"), listed=(), cut=(), of_pages=None)
             )
     return found
+
+
+def _list_called(kind: str, part: Part) -> str:
+    """A list by its name here: a typed one may be of another project's kind (Kruise's StatefulSetList, Volcano's JobList)."""
+    if kind != part.kind or is_known(kind, part.api_version):
+        return kind
+    group = part.api_version.rpartition("/")[0]
+    return next((name for name, one in LISTED.items() if (one.kind, one.group) == (kind, group)), "")
 
 
 def is_known(kind: str, api_version: str) -> bool:

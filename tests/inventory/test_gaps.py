@@ -191,6 +191,23 @@ def test_yaml_that_is_cut_off_is_a_part() -> None:
         assert {kind for kind in ("Node", "Pod") if found.presence[kind] is Presence.PRESENT} == set(), share
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "listed"),
+    [
+        ("v1", "List", set()),  # kubectl's, of whatever it was asked for
+        ("v1", "ResourceQuotaList", {"ResourceQuota"}), ("apps/v1", "StatefulSetList", {"StatefulSet"}),
+        ("extensions/v1beta1", "DeploymentList", {"Deployment"}), ("batch/v1", "CronJobList", {"cronjobs.batch"}),
+        ("apps.kruise.io/v1beta1", "StatefulSetList", {"statefulsets.apps.kruise.io"}),
+        ("batch.volcano.sh/v1alpha1", "JobList", {"jobs.batch.volcano.sh"}), ("example.com/v1", "ReplicaSetList", set()),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["b.json", "b.yaml"])
+def test_an_empty_list_says_whose_it_is(version: str, kind: str, listed: set[str], name: str) -> None:
+    data = json.dumps({"apiVersion": version, "kind": kind, "metadata": {"resourceVersion": "1"}, "items": []}).encode()
+    found = kubectl.read_uploads([("a.json", text([NODE])), (name, data)])
+    assert {one for one, state in found.presence.items() if state is Presence.PRESENT} == {"Node", *listed}
+
+
 def test_a_page_of_a_list_is_a_part_until_the_others_are_there() -> None:
     one = text(PODS[:2], "PodList", **{"continue": "token", "remainingItemCount": 1})
     last = text(PODS[2:], "PodList")
