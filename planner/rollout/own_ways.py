@@ -125,7 +125,9 @@ def own_strategies(snapshot: Snapshot, scenario: Scenario, key: str, weights: We
     nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
     found = choose(cells, pods, weights, nouns=nouns)
     if not found.options:
-        found = replace(found, sentence=Text(f"No strategy in its own fields was found that completes ({len(cells):,} played)."))
+        found = replace(
+            found, sentence=Text(f"No strategy in its own fields was found that completes ({len(cells):,} played).")
+        )
     return OwnChoice(choice=found, strategies=strategies, pods=pods, nouns=nouns)
 
 
