@@ -38,7 +38,7 @@ test: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.sources.object_stores
 	@$(BIN)/python -m tests.deploy.helm
 	@$(BIN)/python -m tests.deploy.kubectl
-	@$(BIN)/pytest -n 2 --dist loadfile --ignore tests/browser; others=$$?; $(BIN)/pytest tests/browser && exit $$others
+	@$(BIN)/pytest -n 2 --dist loadfile --ignore tests/browser; others=$$?; $(BIN)/pytest -n 2 --dist loadfile tests/browser && exit $$others
 
 check: setup ## style, types, import rules
 	@$(BIN)/ruff check .

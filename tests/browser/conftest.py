@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.browser import engine
-from tests.browser.dashboard import Visitor
+from tests.browser.dashboard import ANSWER_MS, Visitor
 from tests.running_app import running_app
+
+expect.set_options(timeout=ANSWER_MS)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,21 +45,32 @@ def app_url(app_log: Path) -> Iterator[str]:
         yield app.url
 
 
+@pytest.fixture(scope="package")
+def windows(browser: Browser) -> list[BrowserContext]:
+    """Those that nobody looks through now."""
+    return []
+
+
 @pytest.fixture
-def visit(browser: Browser, app_url: str) -> Iterator[Callable[..., Visitor]]:
-    """``visit(width=…, scheme="dark", url=…)``: a new window with a session of its own. All must end in good health."""
+def visit(browser: Browser, windows: list[BrowserContext], app_url: str) -> Iterator[Callable[..., Visitor]]:
+    """``visit(width=…, scheme="dark", url=…)``: a window with a session of its own. All must end in good health.
+
+    It may be one of an earlier test's, without what was kept in it: one that has to be opened, and to read and compile Streamlit's
+    code first, takes three times as long to show a page.
+    """
     visitors: list[Visitor] = []
 
     def new(*, width: int = 1360, height: int = 900, scheme: str = "light", url: str = app_url) -> Visitor:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if scheme == "dark" else "light",
-            reduced_motion="reduce",
-        )
-        visitors.append(Visitor(context.new_page(), url))
+        context = windows.pop() if windows else browser.new_context(reduced_motion="reduce")
+        context.set_default_timeout(ANSWER_MS)
+        page = context.pages[0] if context.pages else context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
+        visitors.append(Visitor(page, url))
         return visitors[-1]
 
     yield new
     for visitor in visitors:
         visitor.is_healthy()
-        visitor.page.context.close()
+        visitor.leave()
+        windows.append(visitor.page.context)

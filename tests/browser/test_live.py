@@ -115,13 +115,13 @@ def test_the_page_follows_and_what_is_typed_stays(served: Served, visit: Visit) 
     field.press_sequentially("1")  # not entered: still being typed
     served.cluster.put(node("gpu-1", pool="gpu", gpus=1))
     try:
-        expect(visitor.page.get_by_text("2 nodes").first).to_be_visible(timeout=60_000)
-        expect(visitor.main().get_by_text("completes").first).to_be_visible(timeout=60_000)
+        expect(visitor.page.get_by_text("2 nodes").first).to_be_visible()
+        expect(visitor.main().get_by_text("completes").first).to_be_visible()
         expect(field).to_have_value("1")
         visitor.settle()
     finally:
         served.cluster.delete(node("gpu-1", pool="gpu", gpus=1))
-    expect(visitor.page.get_by_text("1 node").first).to_be_visible(timeout=60_000)
+    expect(visitor.page.get_by_text("1 node").first).to_be_visible()
     assert "digest=" not in visitor.page.url, "a link to a live cluster is to the cluster, not to a moment of it"
 
 
@@ -131,14 +131,14 @@ def test_gone_the_pages_say_so_and_show_what_was_known(served: Served, visit: Vi
     served.is_gone[0] = True
     served.cluster.cut()
     try:
-        expect(visitor.page.get_by_text("Not refreshed for").first).to_be_visible(timeout=90_000)
+        expect(visitor.page.get_by_text("Not refreshed for").first).to_be_visible()
         for page in ("rollout", "costs", "inventory"):
             visitor.open(page)
             expect(visitor.page.get_by_text("What was known is shown").first).to_be_visible()
             expect(visitor.page.get_by_text("1 node").first).to_be_visible()
     finally:
         served.is_gone[0] = False
-    expect(visitor.page.get_by_text("Not refreshed for")).to_have_count(0, timeout=90_000)
+    expect(visitor.page.get_by_text("Not refreshed for")).to_have_count(0)
 
 
 def test_a_phone_in_the_dark(served: Served, visit: Visit) -> None:

@@ -58,17 +58,17 @@ class Person:
     """One of the two, signed in, and all they were sent."""
 
     team: str
-    page: Page
-    url: str
+    visitor: Visitor
     sent: list[bytes]
+
+    @property
+    def page(self) -> Page:
+        return self.visitor.page
 
     def open(self, path: str) -> str:
         """Go to a page and take what it says."""
-        visitor = Visitor(self.page, self.url)
-        self.page.goto(f"{self.url}/{path}")
-        visitor.settle()
-        self.page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]')
-        return visitor.main().inner_text()
+        self.visitor.open(path)
+        return self.visitor.main().inner_text()
 
     def download(self) -> int:
         """Every file that the page offers; how many there were."""
@@ -127,9 +127,9 @@ def people(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         for one in TEAMS:
             context = browser.new_context(viewport={"width": 1280, "height": 800})
             page = arrive(context, url)
-            person = Person(one, page, url, heard(page))
+            person = Person(one, Visitor(page, url), heard(page))
             sign_in(page, f"{one}-person")
-            expect(page.get_by_text("Namespaces you see")).to_be_visible(timeout=60_000)
+            expect(page.get_by_text("Namespaces you see")).to_be_visible()
             found.append(person)
         yield found[0], found[1]
         for person in found:
@@ -196,7 +196,7 @@ def test_another_time_of_the_store_is_seen_with_the_same_eyes(people: tuple[Pers
 def test_metrics_and_others_files_are_closed(people: tuple[Person, Person]) -> None:
     otter, _ = people
     answers = {
-        path: otter.page.request.get(f"{otter.url}/{path}")
+        path: otter.page.request.get(f"{otter.visitor.url}/{path}")
         for path in ("metrics", "_stcore/metrics", "media/none.json")
     }
     assert answers["metrics"].status == 403

@@ -126,7 +126,7 @@ def arrive(window: BrowserContext, url: str, path: str = "") -> Page:
     """Open a page of the dashboard; it asks to sign in."""
     page = window.new_page()
     page.goto(f"{url}/{path}")
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     return page
 
 
@@ -154,7 +154,7 @@ def test_nothing_of_a_cluster_is_sent_before(window: Callable[..., BrowserContex
     page = window().new_page()
     frames = heard(page)
     page.goto(f"{url}/{path}")
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     expect(page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")).to_have_count(0)
     assert frames
     for word in (NODE, "llm-serve", "openb", "gpu-", "ml-worker"):
@@ -173,7 +173,7 @@ def test_files_and_metrics_are_closed(url: str, path: str) -> None:
 def test_signed_in_by_a_link_and_out_again(window: Callable[..., BrowserContext], url: str) -> None:
     context = window()
     page = sign_in(arrive(context, url, "rollout?workload=Deployment/prod/ml-worker"), "ann")
-    expect(page.get_by_role("heading", name="Rollout", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Rollout", exact=True)).to_be_visible()
     assert page.url.startswith(f"{url}/rollout?")
     assert "ml-worker" in page.url
     expect(page.get_by_text("Signed in as ann@")).to_be_visible()
@@ -185,7 +185,7 @@ def test_signed_in_by_a_link_and_out_again(window: Callable[..., BrowserContext]
     context.add_cookies(before)
     again = context.new_page()
     again.goto(f"{url}/")
-    expect(again.get_by_role("button", name="Sign in")).to_be_visible(timeout=30_000)
+    expect(again.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 def of_streamlit(context: BrowserContext) -> list[Any]:
@@ -206,7 +206,7 @@ def test_who_signed_out_stays_out_over_a_restart(
         stays, goes = window(), window()
         with running_app(tmp_path / "first.log", port=port, **told) as app:
             for one, name in ((stays, "ann"), (goes, "pat")):
-                expect(sign_in(arrive(one, app.url), name).get_by_text("Signed in as")).to_be_visible(timeout=60_000)
+                expect(sign_in(arrive(one, app.url), name).get_by_text("Signed in as")).to_be_visible()
             out = of_streamlit(goes)
             goes.pages[0].get_by_role("button", name="Sign out").click()
             goes.pages[0].wait_for_url("**/oauth2/end_session**")
@@ -220,13 +220,13 @@ def test_who_signed_out_stays_out_over_a_restart(
                 page = goes.new_page()
                 frames = heard(page)
                 page.goto(app.url)
-                expect(page.get_by_role("button", name="Sign in")).to_be_visible(timeout=60_000)
+                expect(page.get_by_role("button", name="Sign in")).to_be_visible()
                 assert frames
                 assert not [one for one in frames if NODE.encode() in one]
             page = stays.pages[0]
             page.goto(app.url)
             shown = page.get_by_text("Signed in as ann@") if is_kept else page.get_by_role("button", name="Sign in")
-            expect(shown).to_be_visible(timeout=60_000)
+            expect(shown).to_be_visible()
             assert is_kept or NODE not in page.content()
 
 
@@ -235,7 +235,7 @@ def test_who_is_not_let_in_hears_why(window: Callable[..., BrowserContext], url:
     page = arrive(window(), url, "inventory")
     frames = heard(page)
     sign_in(page, name)
-    expect(page.get_by_text(why)).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(why)).to_be_visible()
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert not [one for one in frames if NODE.encode() in one]
 
@@ -245,7 +245,7 @@ def test_only_names_of_own_namespaces_are_sent(window: Callable[..., BrowserCont
     page = arrive(window(), url, path)
     frames = heard(page)
     sign_in(page, "pat")
-    expect(page.get_by_text("Namespaces you see")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Namespaces you see")).to_be_visible()
     Visitor(page, url).settle()
     sent = b"".join(frames)
     assert b"llm-lab" in sent
@@ -266,12 +266,12 @@ def test_a_session_ends_with_its_token(browser: Browser, tmp_path: Path) -> None
     with signed(tmp_path, seconds=20) as url:
         context = browser.new_context()
         page = sign_in(arrive(context, url, "inventory"), "ann")
-        expect(page.get_by_role("heading", name="What was read", exact=True)).to_be_visible(timeout=60_000)
-        expect(page.get_by_role("heading", name="What was read", exact=True)).to_have_count(0, timeout=40_000)
+        expect(page.get_by_role("heading", name="What was read", exact=True)).to_be_visible()
+        expect(page.get_by_role("heading", name="What was read", exact=True)).to_have_count(0)
         expect(page.get_by_text("Your time is up")).to_be_visible()
         assert NODE not in page.content()
         sign_in(page, "ann")
-        expect(page.get_by_text("Signed in as ann@")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Signed in as ann@")).to_be_visible()
         context.close()
         log = (tmp_path / "server.log").read_text()
         assert "Traceback" not in log, log
