@@ -250,10 +250,10 @@ def unknown_priority(cluster: Cluster, workload: Workload) -> str:
 def unknown_security(cluster: Cluster, workload: Workload) -> str:
     """What Pod Security may forbid of the pods, and no pod of the namespace does today, where the snapshot doesn't hold
     Namespaces; "" when there is nothing."""
-    here = next((namespace for namespace in cluster.snapshot.namespaces if namespace.name == workload.namespace), None)
+    here = cluster.namespace_labels.get(workload.namespace)
     is_listed = here is not None or not any(pod.namespace == workload.namespace for pod in cluster.snapshot.pods)
     is_whole = cluster.snapshot.presence.get("Namespace") is Presence.PRESENT and is_listed
-    if is_whole or (here is not None and says_level(here.labels)):
+    if is_whole or (here is not None and says_level(here)):
         return ""
     seen = cluster.remember(_seen_allowed, workload.namespace)
     more = [one for one in forbidden(_STRICTEST, workload.template.spec) if one.check not in seen]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
+from operator import mul
 
 import numpy as np
 
@@ -32,14 +33,18 @@ from planner.scheduling.state import anti_terms, speaking, spoken_of
 
 
 class _Others(Record, kw_only=False, eq=False):
-    """The rollouts in flight, one row each, and the pods that wait.
+    """The rollouts in flight, and after them the pods that wait by their lines: one row each, so that who asks for room goes over all
+    of them at once.
 
     Attributes
     ----------
-    reach : bool[kind, node], where pods are or may go, of rollouts whose may go to the same nodes
-    kind : int64[rollout], its row in `reach`, as `kinds`
+    reach : bool[kind, node], where pods are or may go, of those whose may go to the same nodes
+    kind : int64[row], its row in `reach`, as `kinds` has it of rollouts
     shapes : of the pods that it has or may make
-    waiting : (shape, how many, bool[node] where they may go)
+    counts : how many it may still make, or how many wait; None: as many as there are nodes
+    asks : int64[row, resource], the most that one of its pods asks for
+    above : int64[row], the highest priority of its pods that may preempt others
+    apart : bool[row], whether its pods keep others away by terms
     speak : bool[rollout], whether its pods' terms are about pods of other namespaces
     push : bool[rollout], whether its pods may preempt others
     within : namespace → those that are there
@@ -51,41 +56,64 @@ class _Others(Record, kw_only=False, eq=False):
     reach: BoolArray
     kind: IntArray
     shapes: tuple[tuple[Shape, ...], ...]
-    waiting: tuple[tuple[Shape, int, BoolArray], ...]
+    counts: tuple[int | None, ...]
+    asks: IntArray
+    above: IntArray
+    apart: BoolArray
     speak: BoolArray
     push: BoolArray
 
     def comes_to(self, nodes: BoolArray) -> BoolArray:
-        """Which of them may come to one of these nodes: bool[rollout]."""
+        """Which of them may come to one of these nodes: bool[row]."""
         there: BoolArray = np.asarray((self.reach & nodes).any(axis=1))
         return there[self.kind]
 
 
 def _look(cluster: Cluster, bound: Bound | None) -> _Others:
     flying = tuple(one for one in at_bound(cluster, bound) if one.is_played)
-    rows: dict[bytes, int] = {}
-    reaches = [reach_of(cluster, one) for one in flying]
-    kind = np.array([rows.setdefault(reach.tobytes(), len(rows)) for reach in reaches], dtype=np.int64)
-    nodes = np.array([np.frombuffer(row, dtype=np.bool_) for row in rows]).reshape(len(rows), cluster.node_count)
     rest = waiting_of(cluster)
-    waiting = [
-        (one.shape, len(one.indices), rest.masks[mask]) for one, mask in zip(rest.lines, rest.mask_of, strict=True)
-    ]
+    reaches = [reach_of(cluster, one) for one in flying]
+    shapes = [shapes_of(cluster, one.of) for one in flying]
+    speak = np.array([any(_speaks_of_others(shape) for shape in some) for some in shapes], dtype=np.bool_)
+    push = [any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, reaches, strict=True)]
+    counts = [_yet_to_make(cluster, one) for one in flying]
+    for line, mask in zip(rest.lines, rest.mask_of.tolist(), strict=True):
+        reaches.append(rest.masks[mask])
+        shapes.append((line.shape,))
+        counts.append(len(line.indices))
     for pod in (cluster.snapshot.pods[i] for i in rest.others):
         shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
         where = np.zeros(cluster.node_count, dtype=np.bool_)
         where[shape.candidates] = True
-        waiting.append((shape, 1, where))
-    shapes = tuple(shapes_of(cluster, one.of) for one in flying)
-    speak = np.array([any(_speaks_of_others(shape) for shape in some) for some in shapes], dtype=np.bool_)
-    push = np.array(
-        [any(_pushes(cluster, s, reach) for s in some) for some, reach in zip(shapes, reaches, strict=True)]
-    )
+        reaches.append(where)
+        shapes.append((shape,))
+        counts.append(1)
+    rows: dict[bytes, int] = {}
+    kind = np.array([rows.setdefault(reach.tobytes(), len(rows)) for reach in reaches], dtype=np.int64)
+    nodes = np.array([np.frombuffer(row, dtype=np.bool_) for row in rows]).reshape(len(rows), cluster.node_count)
+    asks = np.zeros((len(shapes), len(cluster.resources)), dtype=np.int64)
+    for number, some in enumerate(shapes):
+        for row, amount in (ask for shape in some for ask in shape.asks):
+            asks[number, row] = max(asks[number, row], amount)
+    lowest = np.iinfo(np.int64).min
+    above = [max((shape.priority for shape in some if shape.may_preempt), default=lowest) for some in shapes]
     within: dict[str, list[int]] = {}
     for number, one in enumerate(flying):
         within.setdefault(one.namespace, []).append(number)
-    kinds = dict(zip(flying, kind.tolist(), strict=True))
-    return _Others(flying, within, kinds, nodes, kind, shapes, tuple(waiting), speak, push.astype(np.bool_))
+    return _Others(
+        flying,
+        within,
+        dict(zip(flying, kind.tolist(), strict=False)),
+        nodes,
+        kind,
+        tuple(shapes),
+        tuple(counts),
+        asks,
+        np.array(above, dtype=np.int64),
+        np.array([any(shape.anti_affinity for shape in some) for some in shapes], dtype=np.bool_),
+        speak,
+        np.array(push, dtype=np.bool_),
+    )
 
 
 def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
@@ -163,14 +191,11 @@ def _met(cluster: Cluster, others: _Others, changed: Sequence[Workload]) -> Bool
         nodes[[place for place in places if place is not None]] = True
         for number in others.within.get(workload.namespace, ()):
             met[number] |= _are_near(cluster, workload, others.flying[number])
-    known = -1
+    known, every = -1, np.concatenate((met, np.zeros(len(others.kind) - len(met), dtype=np.bool_)))
     while known < (known := int(nodes.sum())):  # who meets one of those is met too
-        met |= others.comes_to(nodes)
-        nodes |= others.reach[distinct(others.kind[met])].any(axis=0)
-        for _, _, where in others.waiting:
-            if (where & nodes).any():
-                nodes |= where
-    return met
+        every |= others.comes_to(nodes)
+        nodes |= others.reach[distinct(others.kind[every])].any(axis=0)
+    return every[: len(met)]
 
 
 def _are_near(cluster: Cluster, workload: Workload, one: InFlight) -> bool:
@@ -241,41 +266,41 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     mine = np.zeros(cluster.node_count, dtype=np.bool_)
     mine[shape.candidates] = True
     free = (cluster.allocatable - cluster.requested)[:, shape.candidates]
-    places, takers = seats(shape, free), list[tuple[int, Sequence[Shape]]]()
-    comes_here = met & others.comes_to(mine)
-    for is_there, one, shapes in zip(comes_here.tolist(), others.flying, others.shapes, strict=True):
-        if is_there:
-            count = _yet_to_make(cluster, one)
-            if count is None:
-                return False
-            takers.append((count, shapes))
-    takers += [(count, (other,)) for other, count, where in others.waiting if (where & mine).any()]
-    if any(_may_harm(cluster, other, shape) for _, shapes in takers for other in shapes):
+    places, here = seats(shape, free), others.comes_to(mine)
+    here[: len(met)] &= met
+    counts = [others.counts[number] for number in np.flatnonzero(here).tolist()]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
         return False
-    taken = sum(count * max((_cost(other, shape) for other in shapes), default=0) for count, shapes in takers)
+    if ((others.above > shape.priority) & here).any():
+        return False
+    may_harm = here if shape.anti_affinity else here & others.apart
+    if any(_keeps_away(cluster, other, shape) for n in np.flatnonzero(may_harm).tolist() for other in others.shapes[n]):
+        return False
+    asks = others.asks[here]
+    costs = np.ones(len(known), dtype=np.int64)  # how many pods of `shape` one of each takes the place of, at most
+    for row, amount in shape.asks:
+        costs = np.maximum(costs, -(-asks[:, row] // amount))
+    taken = sum(map(mul, known, costs.tolist()))
     if is_one_a_node:
         return _has_nodes(cluster, workload, shape, places, taken)
     needed, own = _needed(cluster, workload, shape)
     left = int(places.sum()) - needed
-    return left >= taken or left >= _lost(shape, free, places, own[shape.candidates], takers)
+    return left >= taken or left >= _lost(shape, free, places, own[shape.candidates], known, asks)
 
 
-def _lost(
-    shape: Shape, free: IntArray, places: IntArray, own: IntArray, takers: Sequence[tuple[int, Sequence[Shape]]]
-) -> int:
+def _lost(shape: Shape, free: IntArray, places: IntArray, own: IntArray, numbers: Sequence[int], asks: IntArray) -> int:
     """How many places for `shape` the others can take at most with what they ask for, wherever they go.
 
     A node loses a place when of one amount more is taken than its places leave over, and each further one with as much as a place
-    holds; so of each amount by itself as many go as its cheapest ones come to. `own`: places that the change's own pods leave.
+    holds; so of each amount by itself as many go as its cheapest ones come to. `own`: places that the change's own pods leave;
+    `numbers`, `asks`: how many pods each of the others may make, and the most that one asks for.
     """
     places, lost = places + own, 0
     for row, asked in {PODS_ROW: 1, **dict(shape.asks)}.items():
         if asked == 0:
             continue
-        amount = sum(
-            count * max((1 if row == PODS_ROW else dict(one.asks).get(row, 0) for one in shapes), default=0)
-            for count, shapes in takers
-        )
+        amount = sum(numbers) if row == PODS_ROW else sum(map(mul, numbers, asks[:, row].tolist()))
         first = np.maximum(free[row] - (places - own) * asked, 0) + 1
         dear = first >= asked  # there, as much as each costs on average where all of the node's are taken
         costs = np.concatenate(
@@ -393,14 +418,8 @@ def _yet_to_make(cluster: Cluster, one: InFlight) -> int | None:
     return max(0, most - min(made, default=0))
 
 
-def _may_harm(cluster: Cluster, other: Shape, shape: Shape) -> bool:
-    """Whether it may push a pod of `shape` out, or keep it away, by a term of its own or of the other's."""
-    keeps_away = any(term.matches(cluster, shape.namespace, shape.labels) for term in other.anti_affinity)
-    keeps_away |= any(term.matches(cluster, other.namespace, other.labels) for term in shape.anti_affinity)
-    return keeps_away or (other.may_preempt and other.priority > shape.priority)
-
-
-def _cost(other: Shape, shape: Shape) -> int:
-    """How many pods of `shape` one of `other` takes the place of, at most."""
-    asks = dict(other.asks)
-    return max([1, *(-(-asks.get(row, 0) // amount) for row, amount in shape.asks)])
+def _keeps_away(cluster: Cluster, other: Shape, shape: Shape) -> bool:
+    """Whether it may keep a pod of `shape` away, by a term of its own or of the other's."""
+    return any(term.matches(cluster, shape.namespace, shape.labels) for term in other.anti_affinity) or any(
+        term.matches(cluster, other.namespace, other.labels) for term in shape.anti_affinity
+    )

@@ -15,6 +15,7 @@ from planner.ground.vocabulary import JOB_NAME, NVIDIA_GPU
 from planner.inventory.node_lives import GOING_TAINTS, is_going, may_go
 from planner.kubernetes.accelerators import alike, is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import PARTS, REPLICA_SET, WORKLOADS, kind_called
 from planner.kubernetes.listed import LISTED
@@ -146,7 +147,7 @@ def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
 
 def _made_anew(cluster: Cluster) -> Iterator[int]:
     """Places of pods that are ending, whose owner isn't played and may want others; one that isn't among those listed is gone."""
-    snapshot, spaces = cluster.snapshot, {one.name for one in cluster.snapshot.namespaces if one.is_deleting}
+    snapshot, spaces = cluster.snapshot, going_spaces(cluster.snapshot)
     lists = {kind.name: (kind.name, kind.group) for kind in (*WORKLOADS, *PARTS)}
     lists |= {name: (one.kind, one.group) for name, one in LISTED.items()}
     listed = {lists[name] for name, state in snapshot.presence.items() if state is Presence.PRESENT and name in lists}
@@ -174,13 +175,19 @@ def _pods(does: str, kind: str, namespace: str, name: str, template: Template, c
 
 
 # ── who goes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@once_a_snapshot
+def going_spaces(snapshot: Snapshot) -> frozenset[str]:
+    """Namespaces that are being deleted, which everything in them goes with."""
+    return frozenset(namespace.name for namespace in snapshot.namespaces if namespace.is_deleting)
+
+
 @once_a_cluster
 def going(cluster: Cluster) -> Mapping[int, str]:
     """Places in the snapshot of pods that hold room and may leave it meanwhile → why, in words. Made once a cluster."""
     snapshot = cluster.snapshot
     deleted = {workload.uid for workload in snapshot.every_workload if workload.is_deleting}
     deleted |= {one.uid for one in snapshot.replica_sets if one.owner is not None and one.owner.uid in deleted}
-    spaces = {namespace.name for namespace in snapshot.namespaces if namespace.is_deleting}
+    spaces = going_spaces(snapshot)
     found: dict[int, str] = {}
     for group in cluster.groups:  # pods that are alike, those of one owner mostly
         pod = snapshot.pods[group.pods[0]]

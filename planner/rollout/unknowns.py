@@ -37,6 +37,7 @@ from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
 from planner.rollout.beside import untold
+from planner.rollout.by_themselves import going_spaces
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
@@ -115,7 +116,7 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     """What is being deleted rolls nothing out, and in such a namespace the API server takes nothing new (`NamespaceLifecycle`)."""
     if revision.before is not None and revision.before.is_deleting:
         yield Unknown(what="it is being deleted (deletionTimestamp)", mend="Ask again when it has gone")
-    if any(namespace.is_deleting and namespace.name == revision.after.namespace for namespace in snapshot.namespaces):
+    if revision.after.namespace in going_spaces(snapshot):
         what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
         yield Unknown(what=what, mend="Ask again when it has gone")
 

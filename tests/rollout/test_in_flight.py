@@ -351,7 +351,11 @@ def test_others_never_take_more_places_than_is_said(seed: int) -> None:
     held = np.zeros_like(free)
     for row, amount in (*mine.asks, (PODS_ROW, 1)):
         held[row] = amount * own
-    said = _lost(mine, free - held, seats(mine, free - held), own, [(count, (one,)) for count, one in others])
+    counts = [count for count, _ in others]
+    asks = np.zeros((len(others), len(free)), dtype=np.int64)
+    for asked_by_one, (_, one) in zip(asks, others, strict=True):
+        asked_by_one[[row for row, _ in one.asks]] = [amount for _, amount in one.asks]
+    said = _lost(mine, free - held, seats(mine, free - held), own, counts, asks)
     for _ in range(100):
         left = free.copy()
         pods = [one for count, one in others for _ in range(count)]
