@@ -142,6 +142,8 @@ def rollout(
     twice = attached_twice(run, prepared.revisions)
     if twice:
         sentence = Text(f"{sentence}. But {twice[0].what}")
+    if 0 < ties.completed_runs < ties.runs:
+        sentence = Text(f"{sentence}. But it {ties.outcome}")
     if clocks.sentence:
         sentence = Text(f"{sentence}. But {clocks.sentence}")
     result = RolloutResult(

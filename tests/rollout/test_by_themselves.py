@@ -672,6 +672,20 @@ def test_a_pod_made_anew_that_cannot_matter_leaves_it_proven(gpus: int, items: l
     assert found.ties.proven, found.ties.sentence
 
 
+def test_where_chance_decides_rollout_and_gate_say_so() -> None:
+    """Whether the new pod or another controller's is first to have what is left of the quota."""
+    mine = deployment("worker", ["g0"], pod_spec(gpus=1, priority=5), strategy={"type": "Recreate"})
+    snapshot = replace(read(two_gpus(), mine, replicated("ReplicaSet", 2, "g0"), quota("2")), taken_at=NOW)
+    manifest = copy.deepcopy(mine[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
+    found = asked(snapshot)
+    assert found.ties is not None
+    assert 0 < found.ties.completed_runs < found.ties.runs
+    assert f". But it {found.ties.outcome}" in str(found.sentence)
+    assert ". But it depends on placement and on whose controller is first: " in str(at_gate.workloads[0].sentence)
+
+
 # ── the other doors ──────────────────────────────────────────────────────────────────────────────────────────────────
 DOORS: dict[str, Callable[[], Snapshot]] = {name: cluster for name, (cluster, _) in ONES.items()} | PROVEN
 
