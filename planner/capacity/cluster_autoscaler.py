@@ -7,6 +7,7 @@ Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator/orch
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from planner.capacity.node_groups import NodeGroup, Sizes
@@ -18,13 +19,12 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import daemon_overhead
-from planner.scheduling.filters import Fails, fails_on, feasible_nodes
+from planner.scheduling.filters import Fails, fails_on, feasible_nodes, is_judged_by_node
 from planner.scheduling.pod import LivePod
-from planner.scheduling.shape import Shape, compile_shape
+from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import State
 
-_MOST_PODS = 512  # of those that wait, looked at in one scale-up
-_MOST_NODES = 128  # of one group in one scale-up
+_MOST_NODES = 512  # estimated of one group; whoever asks has no use for more in one scale-up
 
 
 class _Option(Record, eq=False):
@@ -41,7 +41,7 @@ class _Option(Record, eq=False):
         total = 0.0
         for resource in (CPU, MEMORY):
             there = capacity.get(resource, 0) * self.nodes
-            asked = sum(pod_requests(shape.spec).get(resource, 0) for shape in self.pods)
+            asked = sum(pod_requests(shape.spec).get(resource, 0) * pods for shape, pods in Counter(self.pods).items())
             total += (there - asked) / there if there else 0.0
         return total
 
@@ -66,7 +66,7 @@ def scale_up(
     """
     found: list[NodeGroup] = []
     left = unschedulable(state, waiting, how)
-    while left:
+    while left and len(found) <= _MOST_NODES:
         options = [
             option
             for group in groups
@@ -83,8 +83,6 @@ def scale_up(
             for i, one in enumerate(now)
         ]
         found += now
-        if len(found) > _MOST_NODES:
-            break
         cluster = cluster.grown(tuple(coming))
         state = state.over(cluster)
         left = without_room(state, left)
@@ -95,19 +93,23 @@ def unschedulable(state: State, waiting: Iterable[LivePod], how: Autoscaling) ->
     """Those it adds nodes for: not the expendable, nor those that fit where the expendable are."""
     cutoff = how.expendable_below
     pods = [pod for pod in waiting if not pod.is_gated and not pod.is_bound and pod.priority >= cutoff]
-    return without_room(state, sorted(pods, key=lambda pod: -pod.priority))[:_MOST_PODS]
+    return without_room(state, sorted(pods, key=lambda pod: -pod.priority))
 
 
 def without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
     """The pods that fit on no node there is, those before them on theirs."""
     left = []
+    shapes = {shape: recompiled(state.cluster, shape) for shape in dict.fromkeys(pod.shape for pod in pods)}
+    full: set[Shape] = set()  # more pods make no room for one that only amounts keep away
     for pod in pods:
-        shape = recompiled(state.cluster, pod.shape)
-        nodes = feasible_nodes(state, shape)
-        if len(nodes):
+        shape = shapes[pod.shape]
+        if shape in full:
+            left.append(pod)
+        elif len(nodes := feasible_nodes(state, shape)):
             state.add(shape, int(nodes[0]))
         else:
             left.append(pod)
+            full |= {shape} if is_judged_by_node(state, shape) else set()
     return left
 
 
@@ -115,7 +117,8 @@ def without_room(state: State, pods: Sequence[LivePod]) -> list[LivePod]:
 def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: NodeGroup) -> _Option | None:
     """First fit, largest first, on new nodes of the group only; None where none of the pods would go there."""
     node = with_daemons_aside(cluster, group.template)
-    able = [pod for pod in pods if could_take(node, pod.shape)]
+    takes = {shape for shape in dict.fromkeys(pod.shape for pod in pods) if could_take(node, shape)}
+    able = [pod for pod in pods if pod.shape in takes]
     if not able:
         return None
     names = [f"{group.template.name}-estimated-{i}" for i in range(min(_MOST_NODES, len(able)))]
@@ -124,13 +127,14 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
     tried = state.over(larger)
     for place in new:
         tried.shut(place)
-    shapes = {pod.shape: recompiled(larger, pod.shape) for pod in able}
+    shapes = {shape: recompiled(larger, shape) for shape in takes}
     tried.open(new[0])
-    able = [pod for pod in able if fails_on(tried, shapes[pod.shape], new[0]) == Fails.NOTHING]
+    takes = {shape for shape, there in shapes.items() if fails_on(tried, there, new[0]) == Fails.NOTHING}
+    able = [pod for pod in able if pod.shape in takes]
     tried.shut(new[0])
     packing = _Packing(tried, new)
-    for shapes_of_group in _by_size([(pod.owner, shapes[pod.shape]) for pod in able], node):
-        packing.pack(shapes_of_group)
+    for shape, number in _by_size([(pod.owner, shapes[pod.shape]) for pod in able], node):
+        packing.pack(shape, number)
     if not packing.with_pods:
         return None
     return _Option(group=group, nodes=len(packing.with_pods), pods=tuple(packing.placed))
@@ -145,10 +149,10 @@ class _Packing:
         self.with_pods: set[int] = set()
         self.placed: list[Shape] = []
 
-    def pack(self, shapes: Sequence[Shape]) -> None:
+    def pack(self, shape: Shape, pods: int) -> None:
         """Pods that are alike: on any node opened before, then on the last, then on a new one; the first that finds none ends it."""
-        is_first = True
-        for shape in shapes:
+        is_first, is_alone = True, is_judged_by_node(self._state, shape)
+        while pods:
             opened = self._nodes[: self._open] if is_first else self._nodes[: self._open][-1:]
             place = next((node for node in opened if self._fits(shape, node)), None)
             if place is None:
@@ -156,9 +160,12 @@ class _Packing:
                 place = self._on_new(shape)
             if place is None:
                 return
-            self._state.add(shape, place)
+            # where only amounts decide, the next would go there too until it is full
+            there = min(pods, int(seats(shape, self._state.free[:, [place]])[0])) if is_alone else 1
+            self._state.add(shape, place, there)
             self.with_pods.add(place)
-            self.placed.append(shape)
+            self.placed += [shape] * there
+            pods -= there
 
     def _on_new(self, shape: Shape) -> int | None:
         if self._open and self._nodes[self._open - 1] not in self.with_pods:
@@ -174,17 +181,15 @@ class _Packing:
         return fails_on(self._state, shape, node) == Fails.NOTHING
 
 
-def _by_size(pods: Sequence[tuple[str, Shape]], node: Node) -> list[list[Shape]]:
-    """Pods of one owner that are alike, as groups; those that take most of a node's CPU and memory first."""
-    groups: dict[tuple[str, Shape], list[Shape]] = {}
-    for owner, shape in pods:
-        groups.setdefault((owner, shape), []).append(shape)
+def _by_size(pods: Sequence[tuple[str, Shape]], node: Node) -> list[tuple[Shape, int]]:
+    """Pods of one owner that are alike, and how many; those that take most of a node's CPU and memory first."""
 
     def share(shape: Shape) -> float:
         asked = pod_requests(shape.spec)
         return sum(asked.get(name, 0) / node.allocatable[name] for name in (CPU, MEMORY) if node.allocatable.get(name))
 
-    return sorted(groups.values(), key=lambda group: -share(group[0]))
+    groups = [(shape, number) for (_, shape), number in Counter(pods).items()]
+    return sorted(groups, key=lambda group: -share(group[0]))
 
 
 # ── which group ──────────────────────────────────────────────────────────────────────────────────────────────────────

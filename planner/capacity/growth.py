@@ -36,7 +36,7 @@ from planner.scheduling.happening import Happening
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
-_MOST_NODES = 256  # brought for one rollout
+_MOST_NODES = 512  # brought for one rollout
 _MOST_ROUNDS = 64
 _MOST_OTHERS = 3  # told by name
 
@@ -359,13 +359,14 @@ class _Scaling:
             room.least_growth(grown, len(new), one.after) for room, one in zip(rooms, asked.revisions, strict=True)
         )
         low, high, run = min(len(new), max(1, *least)), len(new), self._run
+        middle, step = low, 1  # it mostly is what holds them, or little more
         while low < high:
-            middle = (low + high) // 2 if low > 1 else low
             smaller = asked.played([new[:middle]])
             if smaller.completed:
                 high, run = middle, smaller
             else:
-                low = middle + 1
+                low, step = middle + 1, 2 * step
+            middle = min((low + high) // 2, low + step - 2)
         return high, run
 
     def luck(self, waiting: Shape) -> str:

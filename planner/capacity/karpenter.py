@@ -33,12 +33,12 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Requir
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, requirement_matches, tolerates_taints
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.filters import Fails, fails_on, feasible_nodes
+from planner.scheduling.filters import Fails, fails_on, feasible_nodes, is_judged_by_node
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
-_MOST_PODS: Final = 256  # of those that wait, in one turn
+_MOST_NODES: Final = 512  # of one turn; whoever asks has no use for more
 _KNOWN_BY_NODES: Final = frozenset(
     {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
 )
@@ -104,7 +104,13 @@ class Provisioner:
         pods = sorted(pods, key=lambda pod: tuple(-pod_requests(pod.shape.spec).get(name, 0) for name in (CPU, MEMORY)))
         claims: list[_Claim] = []
         remaining = {pool.name: self._remaining(pool) for pool in self._pools}
-        for pod in pods[:_MOST_PODS]:
+        refused: dict[Shape, tuple[int, int]] = {}  # and what claims there were: those only get fuller
+        for pod in pods:
+            if len(claims) > _MOST_NODES:
+                break
+            stand = (len(claims), sum(len(claim.labels) for claim in claims))
+            if refused.get(pod.shape) == stand:
+                continue
             nodes = feasible_nodes(state, pod.shape)
             if len(nodes):
                 state.add(pod.shape, int(nodes[0]))
@@ -112,7 +118,8 @@ class Provisioner:
             claims.sort(key=lambda claim: len(claim.shapes))
             if any(self._join(cluster, state, claims, claim, pod.shape) for claim in claims):
                 continue
-            self._open(cluster, state, claims, pod.shape, remaining)
+            if not self._open(cluster, state, claims, pod.shape, remaining) and is_judged_by_node(state, pod.shape):
+                refused[pod.shape] = stand
         found = [(claim.pool, claim.node) for claim in claims]
         for pool, node in found:
             self._brought[pool.name].append(node)

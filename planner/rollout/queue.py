@@ -144,6 +144,7 @@ class SchedulingQueue:
         self._refused: list[tuple[Place, LivePod]] = []
         self._retried: dict[Group, Place] = {}
         self._joined: list[LivePod] = []  # came to wait for resources since the last turn in which these were tried
+        self._joined_at: set[int] = set()  # the ticks of their refusals
         self._retried_at = (LONG_AGO, 0, -1)  # of those: their failed_tick and turn before it, and its tick
         self._came_then: list[tuple[Key, int, Rivals]] = []  # of that turn
         self._said: dict[tuple[Line, int], Words] = {}  # what was said in it
@@ -500,6 +501,7 @@ class SchedulingQueue:
         if line.group is self._resources:
             self._has_resources = True
             self._joined.append(pod)
+            self._joined_at.add(pod.failed_tick)
         return line
 
     def end(self) -> None:
@@ -522,10 +524,7 @@ class SchedulingQueue:
             return
         order = self._ordered(before, self._backs_off)
         refused_at = (*(at for at, *_ in before.values()), *(at for (at, *_), _ in self._refused))
-        if (
-            not self.is_contested
-            and len({self._since(at) for at in (*refused_at, *(p.failed_tick for p in self._joined))}) > 1
-        ):
+        if not self.is_contested and len({self._since(at) for at in {*refused_at, *self._joined_at}}) > 1:
             self.is_contested = any(self._ordered(before, clock) != order for clock in CLOCKS)
         if resources in before:
             self._merge([*(self._keeping_turn() if before[resources][1] else ()), *order.first], order.rest)
@@ -610,7 +609,7 @@ class SchedulingQueue:
             pod.queued_at = self._turns
         for line in dict.fromkeys(p.line for p in (*first, *rest) if isinstance(p.line, Line)):
             line.more = deque(sorted(line.more, key=lambda p: p.queued_at))
-        self._joined = []
+        self._joined, self._joined_at = [], set()
 
     def move_up(self, pod: LivePod) -> None:
         """A pod that lost its nomination is to be tried, whatever happened (the active queue)."""

@@ -265,9 +265,10 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     if rivals(case.run, workload.key, shape, least_priority=least):
         return
     fewer = workload.replicas - 1
-    first_seconds = _rest_seconds(case, before, fewer)
     run = case.attempt(replace(workload, replicas=fewer)) if _stays(case, workload, fewer) else None
-    if run is not None and first_seconds is not None and has_room(run, shape, 1):  # for the one that comes back
+    if run is None or not has_room(run, shape, 1):  # for the one that comes back
+        return
+    if (first_seconds := _rest_seconds(case, before, fewer)) is not None:
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
@@ -350,6 +351,11 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
     container = case.workload.template.spec.containers[0]
     requests = FrozenMap({**container.requests, name: free})
     spec = replace(case.workload.template.spec, containers=(replace(container, requests=requests),))
+    admitted = replace(shape.spec.containers[0], requests=FrozenMap({**shape.spec.containers[0].requests, name: free}))
+    smaller = replace(shape.spec, containers=(admitted, *shape.spec.containers[1:]))
+    room = replace(case.room, shape=compile_shape(case.cluster, shape.namespace, shape.labels, smaller))
+    if case.room.shape is not None and room.is_short(case.cluster, case.workload):
+        return
     run = case.attempt(replace(case.workload, template=replace(case.workload.template, spec=spec)))
     if run is not None:
         text = format_amount(free, name)

@@ -205,7 +205,25 @@ def test_a_growth_too_large_to_play_is_said_to_be_unknown(monkeypatch: pytest.Mo
 
 
 def test_more_nodes_than_are_played_are_not_known_to_be_too_few() -> None:
-    crowd = deployment("b", [""] * 300, pod_spec(gpus=1))
+    crowd = deployment("b", [""] * 600, pod_spec(gpus=1))
     found = asked(full(crowd), *parse_typed_limits("t4=900"))
     assert found.verdict is Verdict.UNKNOWN
     assert "is too large to play through" in str(found.sentence)
+
+
+def test_however_many_wait_a_node_comes_for_those_it_helps() -> None:
+    """Source: kubernetes/autoscaler `core/scaleup/orchestrator/orchestrator.go` `ScaleUp` takes all of them."""
+    nobody_helps = deployment("b", [""] * 600, pod_spec(gpus=1, nodeSelector={"no": "such"}) | {"priority": 9})
+    found = asked(full(nobody_helps), *parse_typed_limits("t4=5"))
+    assert found.verdict is Verdict.NEEDS_GROWTH
+    assert str(found.growth) == "completes if pool t4 grows by 1 node (2 → 3, max 5)"
+
+
+def test_all_that_wait_at_once_have_their_nodes_at_once() -> None:
+    nodes = [node("n0", pool="t4", gpus=8)]
+    cluster = snapshot(nodes, deployment("a", ["n0"], pod_spec(gpus=1), **SURGE_ONLY))
+    change = WorkloadChange(workload="Deployment/ml/a", replicas=600, new_revision=False)
+    limits = pools(prepared_question.compiled(cluster), parse_typed_limits("t4=100"))
+    found = rollouts.rollout(cluster, Scenario(changes=(change,), runs=1, with_remedies=False), limits)
+    assert str(found.growth) == "completes if pool t4 grows by 74 nodes (1 → 75, max 100)"
+    assert sum("nodes of pool t4 come" in row.event for row in found.timeline) == 1

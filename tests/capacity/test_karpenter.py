@@ -52,9 +52,9 @@ def pool(*requirements: dict[str, Any], **limits: str) -> dict[str, Any]:
 
 
 def asked(
-    one: dict[str, Any], *, gpus: int = 1, types: list[dict[str, Any]] | None = None, **selector: str
+    one: dict[str, Any], *more: list[Item], gpus: int = 1, types: list[dict[str, Any]] | None = None, **selector: str
 ) -> RolloutResult:
-    cluster = snapshot(node("n0", cpu="4", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
+    cluster = snapshot(node("n0", cpu="4", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)), *more)
     known = node_pools.read_bytes(json.dumps(one).encode(), name="pools.json")
     known += node_pools.read_bytes(json.dumps(types).encode(), name="types.json") if types else ()
     container = {
@@ -72,6 +72,13 @@ def test_it_brings_the_cheapest_machine_that_holds_the_pod(gpus: int, machine: s
     found = asked(pool(FAMILY), gpus=gpus, types=TYPES)
     assert found.verdict is Verdict.NEEDS_GROWTH
     assert [machine_type(one) for one in found.new_nodes] == [machine]
+
+
+def test_however_many_wait_a_machine_comes_for_those_it_helps() -> None:
+    """Source: kubernetes-sigs/karpenter `pkg/controllers/provisioning/provisioner.go` `GetPendingPods` takes all of them."""
+    nobody_helps = deployment("b", [""] * 300, pod_spec(cpu="40", nodeSelector={"no": "such"}))
+    found = asked(pool(FAMILY), nobody_helps, gpus=2, types=TYPES)
+    assert [machine_type(one) for one in found.new_nodes] == ["g4dn.12xlarge"]
 
 
 def test_a_machine_of_another_family_it_may_not_bring() -> None:
