@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from planner.ground.errors import HeadroomError
-from planner.ground.settings import Setting, made, setting_of
+from planner.ground.settings import Setting, made, setting_of, settings_of
 from planner.ui import link
 
 Settings = TypeVar("Settings")
@@ -23,10 +24,12 @@ class Asked(Generic[Settings]):
     def __init__(self, record: type[Settings]) -> None:
         self.record = record
         self.values: dict[str, Any] = {}
+        self._names: set[str] = set()  # of those that were shown
         self._refused: list[HeadroomError] = []
 
     def show(self, name: str, *, label: str = "", help: str = "", **more: Any) -> Any:  # noqa: A002 - Streamlit's word
         """The widget of the setting `name`; its value, or None while nothing is given. `more` goes to the widget."""
+        self._names.add(name)
         one = setting_of(self.record, name)
         value = self._shown(
             one, label or (f"{one.label}, {one.unit}" if one.unit else one.label), {"help": help or one.help, **more}
@@ -34,6 +37,16 @@ class Asked(Generic[Settings]):
         if value is not None:
             self.values[name] = value[0]
         return None if value is None else value[0]
+
+    @contextmanager
+    def more(self, label: str, *, is_open: bool = False, but: Collection[str] = ()) -> Iterator[bool]:
+        """A part for the settings that weren't shown so far, without those in `but`: drawn once it is opened, and while one of
+        them is given; gives whether it is. A field costs the browser of whoever looks and the server, closed or not."""
+        record: Any = self.record
+        holds = {one.name for one in settings_of(record)}.difference(self._names, but, link.EVERYWHERE)
+        is_given = link.gives(holds)
+        with link.expander(label, key="more", icon=":material/tune:", is_open=is_open) as is_drawn:
+            yield is_drawn or is_given
 
     def forget(self, *names: str) -> None:
         """Take back what widgets say that don't count now."""

@@ -28,13 +28,17 @@ _VERDICTS: Final = {word.lower(): verdict for verdict, word in WORD.items()}
 
 
 def control(snapshot: Snapshot) -> None:
-    """Search and filters, under the choice of cluster; what they say is a part of the link on every page."""
+    """Search and filters, under the choice of cluster; what they say is a part of the link on every page. Drawn once one opens them,
+    and while they say something."""
     link.keep(link.EVERYWHERE)
-    with st.expander(
-        "Search and filter",
-        icon=":material/filter_alt:",
-        expanded=any(name in st.query_params or st.session_state.get(name) for name in link.EVERYWHERE),
-    ):
+    is_given = link.gives(link.EVERYWHERE)
+    part = st.expander(
+        "Search and filter", icon=":material/filter_alt:", expanded=is_given, key="_filter_open", on_change="rerun"
+    )
+    if not (is_given or part.open):
+        st.session_state[_WANTED] = Filter()
+        return
+    with part:
         search = link.text("Search", str, key="search", placeholder="part of a name", max_chars=200)
         spaces = link.choices("Namespace", sorted(namespaces_of(snapshot)), key="namespace", placeholder="all")
         label = link.text(

@@ -6,7 +6,7 @@ by the default, and the page says so beside the widget.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, Final, TypeVar
@@ -170,6 +170,14 @@ def expander(label: str, *, key: str, is_open: bool = False, **more: Any) -> Ite
     part = st.expander(label, expanded=is_open, key=key, on_change="rerun", bind="query-params", **more)
     with part:
         yield bool(part.open)
+
+
+def gives(keys: Collection[str]) -> bool:
+    """Whether the link or the session says something of one of `keys`, widgets that may not have been drawn; 0 is something."""
+    said = map(st.session_state.get, keys)
+    return any(key in st.query_params for key in keys) or any(
+        one not in (None, "", []) and one is not False for one in said
+    )
 
 
 def number(

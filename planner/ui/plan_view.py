@@ -58,12 +58,16 @@ def settings() -> PlanSettings:
     asked = Asked(PlanSettings)
     names = ("least_ready_percent", "most_nodes", "most_usd", "rollouts_per_month", "limits")
     is_open = any(name in st.query_params for name in names)  # the link says something of what is in it
-    with st.expander("Budgets", icon=":material/tune:", expanded=is_open), st.grid(min_column_width=240, gap="small"):
-        asked.show("least_ready_percent")
-        asked.show("most_nodes", placeholder="no limit")
-        asked.show("most_usd", placeholder="no limit")
-        asked.show("rollouts_per_month", format="%g")
-        asked.show("limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits.")
+    with asked.more("Budgets", is_open=is_open) as is_drawn:
+        if is_drawn:
+            with st.grid(min_column_width=240, gap="small"):
+                asked.show("least_ready_percent")
+                asked.show("most_nodes", placeholder="no limit")
+                asked.show("most_usd", placeholder="no limit")
+                asked.show("rollouts_per_month", format="%g")
+                asked.show(
+                    "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits."
+                )
     return asked.settings()
 
 

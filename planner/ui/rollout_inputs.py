@@ -24,6 +24,7 @@ from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
+_ELSEWHERE = ("workload", "also")  # parameters of the page that other widgets ask for
 _LONGEST_TEXT = 200_000  # letters of a patch or manifest
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
@@ -80,13 +81,14 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
         is_asked = workload is not None and link.lacks("patch")
-        with st.expander(
-            "Pod, time, patch, growth of pools, what happens meanwhile", icon=":material/tune:", expanded=is_asked
-        ):
-            if workload is not None:
+        with asked.more(
+            "Pod, time, patch, growth of pools, what happens meanwhile", is_open=is_asked, but=_ELSEWHERE
+        ) as is_drawn:
+            if is_drawn and workload is not None:
                 _more(asked, workload)
-            capacity_inputs.growth(asked)
-            asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
+            if is_drawn:
+                capacity_inputs.growth(asked)
+                asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
     if workload is not None:
         return asked.settings(workload=(workload.key,), also=also)
     asked.check()

@@ -63,22 +63,28 @@ def settings(known: Derived) -> SavingsSettings:
             )
         # open where the link says something of what is in it, so that nothing given is hidden
         given = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
-        with st.expander("Assumptions", icon=":material/tune:", expanded=given is not None):
-            pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=given)
-            with pool:
-                _fields(asked, POOL, known)
-            with losses:
-                _fields(asked, LOSSES, known)
-            with jobs:
-                _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
-                if work is Work.JOBS:
-                    asked.show(
-                        "saves_on_notice", label="Writes a checkpoint on SIGTERM",
-                        help="Then an interruption loses nothing, if it can be written within the notice.",
-                    )  # fmt: skip
-            with simulation:
-                _fields(asked, SIMULATION, known)
+        with asked.more("Assumptions", is_open=given is not None, but=("workload",)) as is_drawn:
+            if is_drawn:
+                _assumptions(asked, work, known, given)
     return asked.settings(workload=known.workload)
+
+
+def _assumptions(asked: Asked[SavingsSettings], work: Work, known: Derived, given: str | None) -> None:
+    """Every number that an estimate rests on, by what it is about; `given`: the group that is in sight at first."""
+    pool, losses, jobs, simulation = st.tabs([POOL, LOSSES, WORK, SIMULATION], default=given)
+    with pool:
+        _fields(asked, POOL, known)
+    with losses:
+        _fields(asked, LOSSES, known)
+    with jobs:
+        _fields(asked, WORK, known, hidden=_ONLY_SERVING if work is Work.JOBS else _ONLY_JOBS)
+        if work is Work.JOBS:
+            asked.show(
+                "saves_on_notice", label="Writes a checkpoint on SIGTERM",
+                help="Then an interruption loses nothing, if it can be written within the notice.",
+            )  # fmt: skip
+    with simulation:
+        _fields(asked, SIMULATION, known)
 
 
 def choose_base(point: list[int]) -> None:

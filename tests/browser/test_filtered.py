@@ -32,6 +32,7 @@ def test_search_is_typed_and_taken_away(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open()
     visitor.page.get_by_text("Search and filter").click()
+    visitor.answered()
     visitor.fill("Search", "celery")
     main = visitor.main()
     expect(main.get_by_text("2 workloads with “celery” in the name; 18 hidden")).to_be_visible()

@@ -73,6 +73,30 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
     assert asked(other) == asked(visitor)
 
 
+def test_what_was_given_in_a_part_that_is_closed_again_holds_and_is_there_when_one_comes_back(
+    visit: Callable[..., Visitor],
+) -> None:
+    """Such a part is drawn only once it is opened, or while something in it is given."""
+    visitor = visit(height=1400)
+    visitor.open(f"rollout?workload={WORKER}")
+    part, field = (
+        visitor.main().get_by_text("Pod, time, patch").first,
+        visitor.page.get_by_label("CPU per pod", exact=True),
+    )
+    expect(field).to_have_count(0)
+    part.click()
+    visitor.answered()
+    visitor.fill("CPU per pod", "7")
+    title_of_verdict(visitor, "For CPU per pod")
+    part.click()
+    visitor.answered()
+    title_of_verdict(visitor, "For CPU per pod")
+    visitor.go("Now")
+    visitor.go("Rollout")
+    title_of_verdict(visitor, "For CPU per pod")
+    assert asked(visitor)["cpu"] == ["7"]
+
+
 def test_the_download_is_the_versioned_document_and_a_click_on_a_cell_adopts_it(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3200)
     visitor.open(f"rollout?{KEPT}&section=Every strategy")

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from planner.ground.settings import settings_of
+from planner.questions.plan import PlanSettings
+from planner.questions.rollout import RolloutSettings
+from planner.questions.savings import SavingsSettings
+from planner.ui.link import EVERYWHERE
 from tests.pages.visiting import said, visit
 
 
@@ -22,3 +28,47 @@ def test_numbers_that_are_none(page: str, key: str, value: str) -> None:
     assert "Our mistake" not in said(app)
     app.run()
     assert "Our mistake" not in said(app)
+
+
+PARTS = {"rollout": ("workload", "also"), "spot_savings": ("workload",), "plan": ()}
+"""Pages with a part of further settings → parameters that other widgets ask for."""
+
+
+def fields(app: AppTest) -> dict[str, Any]:
+    """Key → widget of the page, outside the sidebar."""
+    kinds = (app.main.text_input, app.main.number_input, app.main.toggle, app.main.text_area, app.main.selectbox)
+    more = (*app.main.get("button_group"), *app.main.get("multiselect"))
+    return {str(one.key): one for one in (*(one for kind in kinds for one in kind), *more)}
+
+
+@pytest.mark.parametrize("page", PARTS)
+def test_further_settings_are_drawn_once_they_are_opened_or_given(page: str) -> None:
+    """Each one that is drawn there is drawn for a link that gives it too: else the answer would be one without it."""
+    closed, opened = fields(visit(page)), fields(visit(page, more="true"))
+    inside = {key: one for key, one in opened.items() if key not in closed}
+    assert len(inside) >= 5
+    assert set(closed) < set(opened) or not closed
+    value = next(key for key in inside if key in ("cpu", "base_nodes", "most_nodes"))
+    for given in ("0", "2"):
+        assert str(fields(visit(page, None, **{value: given}))[value].value) == given
+    record = {"rollout": RolloutSettings, "spot_savings": SavingsSettings, "plan": PlanSettings}[page]
+    told = {one.name for one in settings_of(record)}.difference(closed, PARTS[page], EVERYWHERE)
+    assert set(inside) <= told
+
+
+def test_a_number_that_a_click_chose_is_kept_where_it_is_none_at_all() -> None:
+    app = visit("spot_savings", workload="Deployment/prod/ml-worker")
+    assert "base_nodes" not in fields(app)
+    app.session_state["base_nodes"] = 0
+    app.run()
+    assert fields(app)["base_nodes"].value == 0
+    assert app.query_params["base_nodes"] == "0"
+
+
+def test_a_closed_filter_is_none_and_a_given_one_is_drawn() -> None:
+    closed, given = visit("rollouts"), visit("rollouts", search="api")
+    assert not closed.sidebar.text_input
+    assert [one.key for one in given.sidebar.text_input] == ["search", "labels"]
+    assert "Filtered:" in said(given)
+    given.sidebar.text_input[0].set_value("").run()
+    assert "Filtered:" not in said(given)
