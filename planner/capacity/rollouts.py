@@ -67,6 +67,7 @@ from planner.rollout.told import (
 from planner.rollout.unknowns import Unknown, is_blind, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import node_pools as pool_of_each
 
 _MOST_TOLD = 3  # of those in flight, by name
 
@@ -254,8 +255,10 @@ def _grown(
 
 def _of_todays_nodes(ties: Ties, snapshot: Snapshot, pools: Sequence[NodePool]) -> Ties:
     """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
-    names = not_told(pools) if pools else sorted({node_pool(node) for node in snapshot.nodes} - {""})
-    if not ties.proven or not names:
+    if not ties.proven:
+        return ties
+    names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
+    if not names:
         return ties
     which = f"{plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')}"
     said = f"{ties.outcome} on today's nodes (proven); whether {which} isn't known: give --node-pools or --limits"

@@ -161,6 +161,8 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
         counted = {quota.namespace for quota in snapshot.resource_quotas}
         yield from (gone[place] for place in gone if snapshot.pods[place].namespace in counted)
     on = going_by_node(cluster)
+    if not (on or recovering(cluster)):  # as mostly: who waits is looked at only for such nodes
+        return
     for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
         names = [cluster.resources[row] for row, _ in shape.asks]
         asks = (*names, *shape.absent)
