@@ -108,7 +108,7 @@ def _owner(shared: Shared, metadata: Mapping[str, Any]) -> model.Owner | None:
     references = metadata.get("ownerReferences")
     for reference in references if isinstance(references, list) else ():
         if isinstance(reference, Mapping) and reference.get("controller") is True:
-            return shared.owner(*(str(reference.get(key) or "") for key in ("kind", "name", "uid")))
+            return shared.owner(*(str(reference.get(key) or "") for key in ("kind", "name", "uid", "apiVersion")))
     return None
 
 
