@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
 from types import UnionType
-from typing import Any, Final, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Union, get_args, get_origin
 
 import msgspec
 
@@ -254,9 +254,9 @@ def _unrecorded(spec: wire.PodSpec) -> list[Any]:
 @cache
 def fields_of(type_: type[msgspec.Struct]) -> Mapping[str, type[msgspec.Struct] | None]:
     """JSON name → the struct it holds (itself, or in a list), None for a plain value."""
-    hints, read_only = get_type_hints(type_), _READ_AND_DROPPED.get(type_, ())
+    read_only = _READ_AND_DROPPED.get(type_, ())
     fields = msgspec.structs.fields(type_)
-    return {field.encode_name: _struct_in(hints[field.name]) for field in fields if field.name not in read_only}
+    return {field.encode_name: _struct_in(field.type) for field in fields if field.name not in read_only}
 
 
 def _struct_in(annotation: Any) -> type[msgspec.Struct] | None:
