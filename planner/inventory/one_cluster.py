@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from planner.ground.errors import InputError
-from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.kinds import NODE
 
 _NAMESPACE: Final = "Namespace"
 _SYSTEM: Final = "kube-system"  # its uid is what tools take for the cluster's own: it lives as long as the cluster
-TELLING: Final = frozenset({NODE.name, POD.name, _NAMESPACE})
-"""Kinds that tell one cluster from another."""
+TELLING: Final = frozenset({NODE.name, _NAMESPACE})
+"""Kinds whose objects tell one cluster from another."""
 
 
 class OneCluster:
@@ -23,11 +23,13 @@ class OneCluster:
         self._with_pods: set[str] = set()
         self._clash = ""
 
+    def saw_pods(self, file: str) -> None:
+        """That a file has pods."""
+        self._with_pods.add(file)
+
     def saw(self, kind: str, record: Any, uid: str, file: str) -> None:
         """One object of a telling kind, as it was read."""
-        if kind == POD.name:
-            self._with_pods.add(file)
-        elif kind == _NAMESPACE:
+        if kind == _NAMESPACE:
             if record.name == _SYSTEM and uid and self._system.setdefault(uid, file) == file and len(self._system) > 1:
                 first = next(iter(self._system.values()))
                 self._clash = self._clash or f"{first} and {file} each have a namespace kube-system of their own"

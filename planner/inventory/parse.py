@@ -211,8 +211,12 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     """Read one object of a known kind; one of `DAMAGE` is raised when it can't be read."""
     if kind == POD.name:
         read = pod_texts.read_pod_text(shared, item) if not isinstance(item, dict) else None
-        return read or pods.read_pod(shared, _decoded(item, kind))
-    decoded = _decoded(item, kind)
+        if read is not None:
+            return read
+    decoded_type, decode = _wire_of(kind)
+    decoded: Any = typed.convert(item, decoded_type) if isinstance(item, dict) else decode(item)
+    if kind == POD.name:
+        return pods.read_pod(shared, decoded)
     if kind in _TEMPLATED:
         record = _TEMPLATED[kind](shared, decoded, _template_in(item, kind))
     else:
@@ -259,11 +263,6 @@ def _wire_of(kind: str) -> tuple[type[msgspec.Struct], Callable[[Any], Any]]:
     return decoded, typed.decoder(decoded)
 
 
-def _decoded(item: Item, kind: str) -> Any:
-    decoded, decode = _wire_of(kind)
-    return typed.convert(item, decoded) if isinstance(item, dict) else decode(item)
-
-
 class Reader:
     """Reads parts into records; `found` holds them by kind."""
 
@@ -274,7 +273,7 @@ class Reader:
         self.problems: list[Finding] = []
         self.objects = self.workloads = self.unreadable = self.by_shape = self.foreign = 0
         self.resource_versions: FrozenMap[str] = FrozenMap()
-        self._files: dict[str, int] = {}  # name → objects in it
+        self._files: set[str] = set()
         self._foreign: dict[str, int] = {}  # name of a file among many → values in it that are no objects
         self._watched: dict[tuple[str, ...], tuple[dict[str, Any], Part] | None] = {}
         self._is_old: dict[tuple[str, str], bool] = {}  # kinds and versions that are read and were seen
@@ -308,7 +307,7 @@ class Reader:
         reader._unplayed = {(one.key, one.api_group): one for one in unplayed}
         reader._unplayed_read = sum(is_kept(one.kind, one.api_group) for one in reader._unplayed.values())
         reader.objects = sum(map(len, found.values())) + len(unreadable) + len(reader._unplayed)
-        reader._files = dict.fromkeys((kind for kind, state in presence.items() if state is not Presence.ABSENT), 0)
+        reader._files = {kind for kind, state in presence.items() if state is not Presence.ABSENT}
         reader.resource_versions = FrozenMap(resource_versions)
         reader._damaged = dict(damaged)
         return reader
@@ -316,7 +315,8 @@ class Reader:
     def read(self, part: Part) -> None:
         """Read every item of `part`; what can't be read becomes a problem."""
         if part.where:
-            self._files.setdefault(part.where, 0)
+            self._files.add(part.where)
+        before, pods_before = self.objects, len(self.found.get(POD.name, ()))
         for kind in (_list_called(kind, part) for kind in part.listed):
             if kind in self.presence or kind in LISTED:
                 self.presence[kind] = Presence.PRESENT
@@ -328,7 +328,11 @@ class Reader:
             self._pages.setdefault(part.kind, []).append(part.of_pages)
         for number, item in enumerate(part.items, start=part.first):
             try:
-                kind, api_version = self._kind_of(item, part)
+                try:
+                    kind, api_version = kind_of(item, part)
+                except NotAnObject:
+                    kind, api_version = _kind_of_shape(item), ""
+                    self.by_shape += 1
             except NotAnObject as error:
                 self._read_foreign(item, part, number, error)
                 continue
@@ -347,15 +351,11 @@ class Reader:
                 self._keep(item, kind, api_version, part.where)
             except DAMAGE as error:
                 self._leave_out(item, part, number, error, kind)
-        self._shared.forget_text()
-
-    def _kind_of(self, item: Item, part: Part) -> tuple[str, str]:
-        try:
-            return kind_of(item, part)
-        except NotAnObject:
-            kind = _kind_of_shape(item)
-            self.by_shape += 1
-            return kind, ""
+        if self.objects > before:
+            self._files.add(part.where)
+        if len(self.found.get(POD.name, ())) > pods_before:
+            self.one_cluster.saw_pods(part.where)
+        self._shared.forget_texts()
 
     def _count(self, part: Part, kind: str) -> None:
         self.objects = objects = self.objects + 1
@@ -365,7 +365,6 @@ class Reader:
                 raise too_many(part.where, MOST_WORKLOADS, "workloads")
         if objects > MOST_OBJECTS:
             raise too_many(part.where)
-        self._files[part.where] = self._files.get(part.where, 0) + 1
 
     def _leave_out(self, item: Item, part: Part, number: int, error: Exception, kind: str) -> None:
         self.unreadable += 1
@@ -439,7 +438,8 @@ class Reader:
             self._is_old[told] = was = is_old(kind, api_version)
         if was:
             self._old[told] = self._old.get(told, 0) + 1
-        _check_size(item)
+        if not isinstance(item, dict) and len(memoryview(item)) > LARGEST_OBJECT_BYTES:
+            raise InputError(_TOO_LARGE)
         read = read_object(self._shared, item, kind)
         self._digests.add(read.digest)
         if kind in TELLING:
@@ -694,11 +694,6 @@ def _is_too_large(item: object) -> bool:
     return isinstance(item, _TEXTS) and len(memoryview(item)) > LARGEST_OBJECT_BYTES
 
 
-def _check_size(item: object) -> None:
-    if _is_too_large(item):
-        raise InputError(_TOO_LARGE)
-
-
 def _list_in(item: Item, kind: str, part: Part) -> Part | None:
     """The List that an item is itself (``jq -s`` of several), None for an object of a kind that is called so."""
     if kind == part.kind:
@@ -805,7 +800,8 @@ def damage_in_words(error: Exception) -> str:
 def _name_of(item: Item, part: Part) -> str:
     """The name of an item that may be damaged, "" when it can't be told."""
     try:
-        _check_size(item)
+        if _is_too_large(item):
+            return ""
         loose = item if isinstance(item, dict) else msgspec.json.decode(item)
         kind, _ = kind_of(loose, part)
         metadata = loose["metadata"]

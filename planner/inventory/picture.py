@@ -65,10 +65,13 @@ class Picture:
     def take(self, kind: str, items: Iterable[Item], version: str = "") -> None:
         """A whole list: what isn't in it is gone."""
         before, now = self._objects[kind], {}
-        for item in items:
-            key, seen = self._read(kind, item)
-            known = before.get(key)
-            now[key] = known if known is not None and known.digest == seen.digest else seen
+        try:
+            for item in items:
+                key, seen = self._read(kind, item)
+                known = before.get(key)
+                now[key] = known if known is not None and known.digest == seen.digest else seen
+        finally:
+            self._shared.forget_texts()
         differs = len(now) != len(before) or any(before.get(key) is not seen for key, seen in now.items())
         self.changes += differs or self._presence.get(kind) is not Presence.PRESENT
         self._objects[kind], self._presence[kind] = now, Presence.PRESENT
@@ -92,7 +95,10 @@ class Picture:
             self._folded += 1
             if self._folded > max(_FORGET_AFTER, len(self)):
                 self._shared, self._folded = Shared(), 0
-            key, seen = self._read(kind, item)
+            try:
+                key, seen = self._read(kind, item)
+            finally:
+                self._shared.forget_texts()
             known = objects.get(key)
             differs = known is None or known.digest != seen.digest
             if differs:
@@ -119,8 +125,6 @@ class Picture:
             name = object_name(kind, *key.rpartition("/")[::2])
             problem = finding("object-unreadable:live", name, damage=damage_in_words(error))
             return key, _Seen(None, problem.what.encode(), problem)
-        finally:
-            self._shared.forget_text()
         return _joined(kind, read.metadata.namespace, read.metadata.name), _Seen(read.record, read.digest)
 
     # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import Any, Final
 
 import pytest
@@ -81,7 +82,9 @@ STATUSES: Final = (
     '{"conditions":[{"type":"","status":"","reason":"","message":"","lastTransitionTime":null}],"phase":""}',
     "null",
 )
-NODES: Final = ("gke-a-1", "gke-a-2", "gke-pool-b-10", "a", "priority", "containers", "7", "elsewhere", "metadata.name")
+NODES: Final = (
+    "gke-a-1", "gke-a-2", "gke-pool-b-10", "a", "priority", "containers", "7", "gke-b-100", "gke-b-200", "elsewhere", "metadata.name",
+)  # fmt: skip
 TOKENS: Final = ("ab1de", "zzzzz", "00000", "headr")
 
 
@@ -225,6 +228,39 @@ def test_pods_of_a_template_are_decoded_twice_at_most(monkeypatch: pytest.Monkey
         snapshot = read_both_ways(pods)
         assert {one.node_name for one in snapshot.pods} == {f"gke-a-{n}" for n in range(10, 40)}
         assert len(decoded) == 1 + len(pods), name  # the second is learnt from; the other way decodes all
+
+
+def test_texts_of_a_template_are_hashed_twice_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed: list[bytes] = []
+
+    def counted(text: bytes) -> Any:
+        hashed.append(text)
+        return sha256(text)
+
+    monkeypatch.setattr(pod_texts, "sha256", counted)
+    for name in ("as kubectl writes it", "as Go writes it", "a DaemonSet's", "not bound"):
+        hashed.clear()
+        read([text_of(n, SPECS[name], STATUSES[0], f"gke-a-{n}", f"{n:05}") for n in range(10, 40)])
+        assert len(hashed) == 2, name
+
+
+def test_a_text_of_the_same_length_that_is_another_is_not_taken_for_the_last() -> None:
+    """Whether it differs around the holes, or in what they have in common."""
+    spec = SPECS["a DaemonSet's"]
+    pods = [text_of(n, spec, STATUSES[0], f"gke-a-{n}", f"{n:05}") for n in range(10, 14)]
+    odd = [
+        text_of(20, spec.replace("app:1", "app:2"), STATUSES[0], "gke-a-20", "00020"),
+        text_of(21, spec.replace('"values":["NODE"]', '"values":["gke-a-77"]'), STATUSES[0], "gke-a-21", "00021"),
+        text_of(
+            22, spec.replace("kube-api-access-TOKEN", "kube-api-access-zzzzz", 1), STATUSES[0], "gke-a-22", "00022"
+        ),
+        text_of(23, spec.replace("kube-api-access-TOKEN", "kube-api-acces_-TOKEN"), STATUSES[0], "gke-a-23", "00023"),
+        text_of(24, spec, STATUSES[0], "gke_a_24", "00024"),
+        text_of(25, spec, STATUSES[0], "gke-a-25", "0-025"),
+    ]
+    for one in odd:
+        assert len(read_both_ways([*pods, one, *pods[:1], one]).pods) >= len(pods)
+    read_both_ways([*pods, *odd])
 
 
 def test_no_secret_stays_in_what_is_known_of_texts() -> None:

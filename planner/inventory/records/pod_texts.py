@@ -10,7 +10,8 @@ another way, a name that Kubernetes refuses) is left to `read_pod`, which decode
 given twice the last counts, as for `read_pod`; where one before it is damaged, which no API server writes, the pod is counted here and
 left out there. Nothing can be hidden so: what is read is what is written last.
 
-The texts hold secrets, so that what is kept of them is a digest; the last one only while a list is read.
+The texts hold secrets, so that what is kept of them is a digest; the last one of each length only while a list is read. What is
+written around its holes is looked for first: that is neither copied nor hashed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from planner.inventory.records.pods import (
     without_token,
 )
 from planner.inventory.records.shared import ReadObject, Shared, metadata_of, read_owner
+from planner.kubernetes.names import is_subdomain
 
 _FIELD = b'"nodeName"'
 _TOKEN = b'"' + MOUNTED_BY_ADMISSION.encode()
@@ -67,19 +69,10 @@ def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> Rea
     newest = shared.times.newest
     try:
         pod = _decoder()(item)
-        text, pod.spec = pod.spec, wire.NO_TEXT
-        with_holes, node = _with_holes(shared, bytes(text))
-        last, known = shared.last_spec
-        if last != with_holes:  # pods of a template mostly follow one another
-            key = sha256(with_holes).digest()
-            known = shared.spec_texts.get(key)
-            if known is None:
-                shared.spec_texts[key] = _SEEN
-            elif known is _SEEN:
-                known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
-            shared.last_spec = with_holes if isinstance(known, _Learnt) else b"", known
+        text, pod.spec = bytes(pod.spec), wire.NO_TEXT
+        known, node = _known(shared, text)
         status = pod.status or _NO_STATUS
-        if not isinstance(known, _Learnt) or is_resized(known.spec.asked, status):
+        if known is None or is_resized(known.spec.asked, status):
             return None
         metadata: Any = metadata_of(pod)
         labels, metadata.labels = shared.written(metadata.labels, dict[str, str], Shared.labels)
@@ -87,8 +80,8 @@ def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> Rea
             metadata.owner_references, list[wire.OwnerReference], read_owner
         )
         nodes = known.nodes and known.nodes.replace(_NODE_MARK, node.encode())
-        told, seconds = (labels, owner), shared.times.__getitem__
-        return finished(shared, pod, metadata, status, known.spec, nodes, node or None, seconds, told)
+        seconds = shared.times.__getitem__
+        return finished(shared, pod, metadata, status, known.spec, nodes, node or None, seconds, labels, owner)
     except (msgspec.MsgspecError, InputError):
         if newest != shared.times.newest:  # it was of a pod that may turn out not to be read
             shared.times.clear()
@@ -142,18 +135,81 @@ def _with_holes(shared: Shared, text: bytes) -> tuple[bytes, str]:
     if place >= 0:
         start = text.find(b'"', place + len(_FIELD))
         written = text[start : text.find(b'"', start + 1) + 1]
-        known = shared.node_names.get(written)
-        if known is None and _NODE_NAME.fullmatch(written, 1, len(written) - 1) and written[1:-1] not in _FIELDS:
-            known = shared.node_names[written] = written[1:-1].decode(), _hole(len(written))
-        if known is not None:
-            node = known[0]
-            text = text.replace(written, known[1])
+        node = _node_called(shared, written)
+        if node:
+            text = text.replace(written, _hole(len(written)))
     place = text.rfind(_TOKEN)
     if place >= 0:
         end = place + _TOKEN_LENGTH
         if text[end - 5 : end].isalnum() and text[end : end + 1] == b'"':
             text = text.replace(text[place : end + 1], _TOKEN_HOLE)
     return text, node
+
+
+class _Text(NamedTuple):
+    """A spec's text that is known: what is around its holes, and where these are."""
+
+    learnt: _Learnt
+    around: tuple[tuple[int, bytes], ...]
+    nodes: tuple[slice, ...]
+    tokens: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, with_holes: bytes, learnt: _Learnt) -> _Text:
+        holes = [hole.span() for hole in _HOLE.finditer(with_holes)]
+        starts, ends = [0, *(end for _, end in holes)], [*(start for start, _ in holes), len(with_holes)]
+        around = tuple((start, with_holes[start:end]) for start, end in zip(starts, ends, strict=True))
+        tokens = tuple(slice(*hole) for hole in holes if with_holes[slice(*hole)] == _TOKEN_HOLE)
+        return cls(learnt, around, tuple(hole for one in holes if (hole := slice(*one)) not in tokens), tokens)
+
+
+_HOLE = re.compile(rb'"(?:\x00+|\x01+)"')
+
+
+def _node_in(shared: Shared, text: bytes, last: _Text) -> str | None:
+    """The node's name in a text of the same length as the last one, and alike but for what is in the holes; None in another text."""
+    for start, piece in last.around:
+        if not text.startswith(piece, start):
+            return None
+    for hole in last.tokens:
+        token = text[hole]
+        if token != text[last.tokens[0]] or not (token.startswith(_TOKEN) and token[-6:-1].isalnum()):
+            return None
+    name = ""
+    for hole in last.nodes:
+        before, name = name, _node_called(shared, text[hole])
+        if not name or (before and name != before):
+            return None
+    return name
+
+
+def _known(shared: Shared, text: bytes) -> tuple[_Learnt | None, str]:
+    """What is known of a spec by its text, or learnt of the second one that has it; and the node's name."""
+    last = shared.last_texts.get(len(text))  # pods of a template mostly follow one another, or those of few of them
+    if last is not None and (name := _node_in(shared, text, last)) is not None:
+        return last.learnt, name
+    with_holes, node = _with_holes(shared, text)
+    key = sha256(with_holes).digest()
+    known = shared.spec_texts.get(key)
+    if known is None:
+        shared.spec_texts[key] = _SEEN
+    elif known is _SEEN:
+        known = shared.spec_texts[key] = _learnt(shared, with_holes, node) or _OTHERWISE
+    if not isinstance(known, _Learnt):
+        return None, node
+    shared.last_texts[len(text)] = _Text.of(with_holes, known)
+    return known, node
+
+
+def _node_called(shared: Shared, written: bytes) -> str:
+    """The name that may leave a hole, "" of one that mayn't."""
+    known = shared.node_names.get(written)
+    if known is None:
+        name = written[1:-1]
+        if not _NODE_NAME.fullmatch(name) or name in _FIELDS or not is_subdomain(name.decode()):
+            return ""
+        known = shared.node_names[written] = name.decode()
+    return known
 
 
 def _hole(length: int) -> bytes:

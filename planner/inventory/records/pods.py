@@ -72,11 +72,13 @@ def read_pod(shared: Shared, pod: wire.Pod) -> ReadObject:
     for one, counted in [*allocated(spec, status)]:
         one.resources = counted
     node_name, spec.node_name = spec.node_name, None  # all pods of a template share one spec
+    names.check_reference("spec.nodeName", node_name)
     affinity = taken_out(spec)
     known = known_spec(shared, cut(spec))
     pod.spec = None
     nodes = wire.encode(affinity.node_affinity) if affinity is not None else b""
-    return finished(shared, pod, metadata, status, known, nodes, node_name, shared.seconds)
+    labels, owner = shared.labels(metadata.labels), read_owner(shared, metadata.owner_references)
+    return finished(shared, pod, metadata, status, known, nodes, node_name, shared.seconds, labels, owner)
 
 
 def known_spec(shared: Shared, spec: wire.PodSpec) -> KnownSpec:
@@ -95,10 +97,11 @@ def finished(
     nodes: bytes,
     node_name: str | None,
     seconds: Callable[[Any], float | None],
-    told: tuple[Labels, model.Owner | None] | None = None,
+    labels: Labels,
+    owner: model.Owner | None,
 ) -> ReadObject:
     """The record of `pod`, which has lost its spec: that is `known`, for the nodes of the affinity that `nodes` is the text of,
-    where it isn't empty, and bound to `node_name`. `seconds` reads its times; `told`: its labels and owner, where they were read."""
+    where it isn't empty, and bound to `node_name`. `seconds` reads its times."""
     pod_spec = known.record
     if nodes:
         pod_spec = shared.pod_specs.get((id(pod_spec), nodes)) or _elsewhere(shared, pod_spec, nodes)
@@ -115,8 +118,6 @@ def finished(
             elif condition.reason == "Unschedulable":
                 unschedulable_message = said(condition.message or "")
     claims = status.resource_claim_statuses
-    names.check_reference("spec.nodeName", node_name)
-    labels, owner = told or (shared.labels(metadata.labels), read_owner(shared, metadata.owner_references))
     record = model.Pod(
         namespace=text(metadata.namespace or DEFAULT_NAMESPACE), name=metadata.name or "", uid=metadata.uid or "", labels=labels,
         spec=pod_spec, owner=owner, annotations=annotations_of(metadata), created_at=seconds(metadata.creation_timestamp),
@@ -215,8 +216,19 @@ def _container_states(
     found = []
     for many, is_init in ((status.container_statuses, False), (status.init_container_statuses, True)):
         for one in many or ():
-            state, reason, message, exit_code, signal, started_at, finished_at = _state(one.state, text, seconds)
-            last = _state(one.last_state, text, seconds)
+            now, before = one.state, one.last_state
+            has_before = before and (before.running or before.waiting or before.terminated)
+            if now is not None and now.running is not None and not has_before:
+                # nearly all: a field that is given takes its time even where it is its default
+                found.append(
+                    model.ContainerState(
+                        name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,
+                        restart_count=one.restart_count or 0, state="running", started_at=seconds(now.running.started_at),
+                    )
+                )  # fmt: skip
+                continue
+            state, reason, message, exit_code, signal, started_at, finished_at = _state(now, text, seconds)
+            last = _state(before, text, seconds)
             found.append(
                 model.ContainerState(
                     name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,

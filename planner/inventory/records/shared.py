@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -29,7 +29,6 @@ class Shared:
         self.seconds = self.times.seconds
         self.texts = Texts()
         self.text = self.texts.__getitem__
-        self._written: dict[Hashable, tuple[Any, msgspec.Raw]] = {}
         self._labels: dict[Any, Labels] = {}
         self._owners: dict[tuple[str, str, str, str], model.Owner] = {}
         self._conditions: dict[Any, Labels] = {}
@@ -40,12 +39,14 @@ class Shared:
         self.node_affinities: dict[bytes, model.NodeAffinity] = {}  # by their text, as `wire.encode` writes it
         self._parts: dict[tuple[str, bytes], Any] = {}
         self.spec_texts: dict[bytes, Any] = {}  # `pod_texts`: digest of a spec's text → what was read of it
-        self.last_spec: tuple[bytes, Any] = (b"", None)  # the last text, and what was read of it
-        self.node_names: dict[bytes, tuple[str, bytes]] = {}  # as written → the name, and what it leaves a hole of
+        self.node_names: dict[bytes, str] = {}  # as written → the name
+        self.last_texts: dict[int, Any] = {}  # `pod_texts`: length of a spec's text → the last one that was read
+        self._written: dict[tuple[Any, bytes], tuple[Any, msgspec.Raw]] = {}
 
-    def forget_text(self) -> None:
+    def forget_texts(self) -> None:
         """Forget what may hold secrets: a list has been read."""
-        self.last_spec = b"", None
+        self.last_texts.clear()
+        self._written.clear()
 
     def labels(self, labels: dict[str, str] | None) -> Labels:
         """Labels, or what they are selected by; refused where Kubernetes refuses them (`names`)."""
@@ -100,12 +101,12 @@ class Shared:
     def written(self, text: msgspec.Raw, type_: Any, read: Callable[[Shared, Any], T]) -> tuple[T, msgspec.Raw]:
         """``read(self, decoded)`` of the JSON of a list or of a map, None of none; and that JSON as `wire.encode` writes it."""
         told = bytes(text)
-        key = read, wire.digest(told)  # the same text may be another field's, and wrong there
+        key = read, told  # the same text may be another field's, and wrong there
         known = self._written.get(key)
         if known is None:
             decoded = typed.decode(told, type_ | None) if told else None
             known = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
-            if decoded and len(self._written) < _MOST_TEXTS:
+            if len(self._written) < _MOST_TEXTS:
                 self._written[key] = known
         return known
 
