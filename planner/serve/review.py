@@ -210,39 +210,80 @@ def review(
         return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
 
 
+class _Earlier(Record, kw_only=False):
+    """What an earlier write came to: of `key` this `revision`, None where the snapshot shows it. `scales`: of a Scale and an
+    autoscaler, which change the replicas of what was written before."""
+
+    key: str
+    revision: Revision | None
+    scales: Callable[[int], int] | None = None
+
+
 def _unseen(snapshot: Snapshot, earlier: Sequence[bytes], key: str) -> tuple[Revision, ...]:
     """The changes that `earlier` writes made of other workloads, and that the snapshot doesn't show yet."""
     known = snapshot.derived.once(_of_earlier, snapshot)
+    made: dict[str, Revision] = {}
     for body in earlier:
         if (
             body not in known
         ):  # reading one takes as long as the review that it stands beside, and it stands beside many
             known[body] = _made(snapshot, body)
-    made = {revision.after.key: revision for body in earlier if (revision := known[body]) is not None}
+        if (one := known[body]) is not None:
+            _count(made, one)
     for body in tuple(known)[:-_MOST_EARLIER]:
         del known[body]
     return tuple(revision for of, revision in made.items() if of != key)
 
 
-def _of_earlier(_: Snapshot) -> dict[bytes, Revision | None]:
+def _of_earlier(_: Snapshot) -> dict[bytes, _Earlier | None]:
     """What the last earlier writes came to."""
     return {}
 
 
-def _made(snapshot: Snapshot, body: bytes) -> Revision | None:
-    """The change that a write made; None where the snapshot shows it, or it isn't known."""
+def _count(made: dict[str, Revision], one: _Earlier) -> None:
+    """The next write: what is written as a whole stands for what was written before it, and one that goes back to what the snapshot has
+    for nothing."""
+    revision, before = one.revision, made.pop(one.key, None)
+    if one.scales is not None and before is not None:
+        after = replace(before.after, replicas=one.scales(before.after.replicas))
+        is_back = not before.has_new_template and after == before.before
+        revision = None if is_back else replace(before, after=after)
+    if revision is not None:
+        made[one.key] = revision
+
+
+def _made(snapshot: Snapshot, body: bytes) -> _Earlier | None:
+    """What a write came to; None where it isn't known."""
     try:
         request = read_request(body)
         asked = _asked(request)
         if asked is None:
-            return _made_of_other_kind(snapshot, request)
-        there = snapshot.workload(asked[1])
+            other = _made_of_other_kind(snapshot, request)
+            return None if other is None else _Earlier(other.after.key, other)
+        kind, key = asked
+        there = snapshot.workload(key)
         if _is_seen(request, there):
+            return _Earlier(key, None)
+        change = _change(kind, request, there)
+        if change is None:
             return None
-        change = _change(asked[0], request, there)
-        return None if change is None or _is_scaled(request, change, there) else _revision(snapshot, change, there)
+        if request.sub_resource or _is_autoscaler(request):
+            revision = None if _is_scaled(request, change, there) else _revision(snapshot, change, there)
+            return _Earlier(key, revision, _scales(request, change))
+        if there is not None:  # not against what it was made of: the snapshot may not show the write before, either
+            is_new = has_new_template(there, change.after)
+            change = AppliedWorkload(before=there, after=change.after, has_new_template=is_new)
+        return _Earlier(key, _revision(snapshot, change, there))
     except HeadroomError:
         return None
+
+
+def _scales(request: Request, change: AppliedWorkload) -> Callable[[int], int]:
+    """From how many replicas to how many a Scale or an autoscaler goes."""
+    autoscaler = _autoscaler(request) if _is_autoscaler(request) else None
+    if autoscaler is None:
+        return lambda _: change.after.replicas
+    return lambda now: now if autoscaler.is_paused else brought_within((autoscaler,), now)
 
 
 def _is_seen(request: Request, there: Workload | None) -> bool:
@@ -383,7 +424,7 @@ def _written(snapshot: Snapshot, request: Request, row: Templated, key: str) -> 
 
 
 def _made_of_other_kind(snapshot: Snapshot, request: Request) -> Revision | None:
-    """As `_made`: what the snapshot shows is idle."""
+    """The change that it made; what the snapshot shows is idle."""
     one = _other_kind(request)
     revision = _written(snapshot, request, *one) if one is not None else None
     is_idle = revision is not None and revision.placed is not None and bool(revision.placed.idle)

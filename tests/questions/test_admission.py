@@ -270,6 +270,55 @@ def test_an_update_a_moment_ago_takes_its_room_until_the_snapshot_shows_it(repli
     assert _reviewed(shown, _write("second", 1), write).silence is Silence.COMPLETES
 
 
+def _next(old: dict[str, Any], generation: int, gpus: int = 1, **spec: Any) -> dict[str, Any]:
+    """The request for another write of *first*, after `old`."""
+    write = _write("first", 1, old=old)
+    template = {**old["spec"]["template"], "spec": pod_spec(gpus=gpus)}
+    write["object"] = {
+        **old,
+        "metadata": {**old["metadata"], "generation": generation},
+        "spec": {**old["spec"], "template": template, **spec},
+    }
+    return write
+
+
+def _scale(old: int, new: int) -> dict[str, Any]:
+    one, other = ({"metadata": {"name": "first", "namespace": "ml"}, "spec": {"replicas": n}} for n in (old, new))
+    write = {**_write("first", 1, old=one), "subResource": "scale"}
+    write["object"] = other
+    return write
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+@pytest.mark.parametrize("way", ["written", "scaled"])
+def test_what_was_taken_back_a_moment_ago_takes_no_room(way: str, is_back: bool) -> None:
+    items = deployment("first", ["gpu-0"], pod_spec(gpus=1))
+    items[0]["metadata"]["generation"] = 1
+    there = snapshot(node("gpu-0", pool="gpu", gpus=3), items)
+    base = _write("first", 1)["object"]
+    up = _next(base, 2, replicas=3)
+    writes = [up, _next(up["object"], 3, replicas=1)] if way == "written" else [_scale(1, 3), _scale(3, 1)]
+    found = _reviewed(there, _write("second", 1), *writes[: 1 + is_back])
+    assert bool(found.warning) is not is_back
+
+
+@pytest.mark.parametrize("way", ["at once", "written", "scaled"])
+def test_replicas_that_were_written_a_moment_after_a_template_keep_it(way: str) -> None:
+    """Two pods of three GPUs each leave one of seven."""
+    items = deployment("first", ["gpu-0"], pod_spec(gpus=1))
+    items[0]["metadata"]["generation"] = 1
+    there = snapshot(node("gpu-0", pool="gpu", gpus=7), items)
+    base = _write("first", 1)["object"]
+    larger = _next(base, 2, gpus=3)
+    writes = {
+        "at once": [_next(base, 2, gpus=3, replicas=2)],
+        "written": [larger, _next(larger["object"], 3, gpus=3, replicas=2)],
+        "scaled": [larger, _scale(1, 2)],
+    }[way]
+    assert _reviewed(there, _write("second", 1), *writes).silence is Silence.COMPLETES
+    assert "would be stuck" in _reviewed(there, _write("second", 2), *writes).warning
+
+
 def test_of_many_earlier_writes_all_are_played_and_the_last_are_kept() -> None:
     room = snapshot(node("gpu-0", pool="gpu", gpus=40, cpu="64", memory="512Gi"), pod("else", pod_spec(), on="gpu-0"))
     writes = [_write(f"one-{number}", 1) for number in range(39)]
