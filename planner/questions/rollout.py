@@ -30,6 +30,7 @@ from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.rollout.answers import (
+    RUNS,
     EventBeside,
     PendingPods,
     PodState,
@@ -141,7 +142,7 @@ class RolloutSettings:
         At.TODAY, label="At its replicas", help="Today's, or the lowest or highest that its autoscaler gives it."
     )
     seed: int = setting(0, least=0, most=2**31 - 1, help="Breaks the scheduler's ties.")
-    runs: int = setting(50, least=1, most=1000, help="Placements tried at most.")
+    runs: int = setting(RUNS, least=1, most=1000, help="Placements tried at most.")
     meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
     autoscaling: Autoscaling = settings_within(Autoscaling)

@@ -146,6 +146,10 @@ class Remedy(Record):
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
 
 
+RUNS: Final = 50
+"""Placements that are tried at most where nobody asks for another number."""
+
+
 class Ties(Record):
     """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0. `outcome`: what came
     of the placements, in words; `sentence` says how sure that is, too."""

@@ -20,6 +20,7 @@ from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload
 from planner.kubernetes.selectors import labels_match
+from planner.rollout.answers import RUNS
 from planner.rollout.in_flight import says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
 from planner.rollout.run import Revision
@@ -55,7 +56,7 @@ class Scenario(Record):
     unread: tuple[str, ...] = ()
     applied: tuple[AppliedWorkload | PlacedWorkload | UnknownObject, ...] = ()
     seed: int = 0
-    runs: int = 50
+    runs: int = RUNS
     with_remedies: bool = True
 
     def __post_init__(self) -> None:

@@ -22,7 +22,7 @@ from planner.ground.budget import TooLargeError, UnwantedError, allowed
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
-from planner.ground.words import printable
+from planner.ground.words import listing, printable
 from planner.inventory.change import has_new_template, read_changed, read_workload_document
 from planner.inventory.manifest import (
     AppliedWorkload,
@@ -38,14 +38,15 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
-from planner.rollout.answers import Reason, RemedyKind, Verdict
+from planner.rollout.answers import RUNS, Reason, RemedyKind, Verdict
 from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.meanwhile import on_other_clocks
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.remedies import find_remedies
-from planner.rollout.run import Revision
+from planner.rollout.run import Revision, Run
+from planner.rollout.ties import is_proven, sample
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
@@ -55,7 +56,7 @@ _AUTOSCALERS: Final = (("autoscaling", "horizontalpodautoscalers"), ("keda.sh", 
 _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left away
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
-_CLOCK_UNITS: Final = 100_000  # and for other seconds: about 0.1 s
+_OTHERWISE_UNITS: Final = 100_000  # and for other placements, and for other seconds: about 0.1 s each
 _MOST_EARLIER: Final = 32  # writes of which it is kept what they came to; the last ones
 
 
@@ -518,7 +519,7 @@ class _Told(Record, kw_only=False):
     why: str = ""
     way_out: str = ""
     failed: str = ""  # of growth: a scale-up that failed lately
-    is_open: bool = False  # whether seconds may decide otherwise
+    otherwise: tuple[str, ...] = ()  # what may decide otherwise
 
 
 def _said(
@@ -556,7 +557,8 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
     if verdict is Verdict.STUCK:
         if not is_refused:
             return Review(workload=key, silence=Silence.BY_POLICY)
-        return Review(workload=key, warning=_warning(_OPEN if told.is_open else _STUCK, told), is_stuck=True)
+        but = f", but {listing(told.otherwise)} may decide otherwise" if told.otherwise else ""
+        return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", told), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
     if verdict is Verdict.NEEDS_GROWTH and is_refused:
@@ -587,8 +589,28 @@ def _told(
         return _Told(seen.answer, growth.sentence, failed=failed)
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)
-    way_out, is_open = _way_out(snapshot, revision, seen), _is_open(snapshot, seen)
-    return _Told(seen.answer, str(seen.answer.sentence), way_out, is_open=is_open)
+    commonest, is_by_chance = _commonest(snapshot, seen)
+    if commonest.completed:
+        lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
+        return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
+    otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
+    return _Told(seen.answer, str(seen.answer.sentence), _way_out(snapshot, revision, seen), otherwise=tuple(otherwise))
+
+
+def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
+    """The run that the gate goes by where placement matters, the commonest of as many as it tries; and whether another placement may
+    change the verdict: it does, or so many were too large to play beside the answer."""
+    assert seen.run is not None
+    try:
+        with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
+            if not is_proven(seen.run, seen.run.revisions):
+                budget.foresee(RUNS * seen.run.work)
+            run, ties = sample(compiled(snapshot), seen.run.revisions, seen.run, seed=0, runs=RUNS)
+    except TooLargeError:
+        return seen.run, True
+    if not ties.proven and ties.runs < RUNS:
+        return seen.run, True
+    return run, 0 < ties.completed_runs < ties.runs
 
 
 def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
@@ -597,7 +619,7 @@ def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
     assert seen.run is not None
     queue = seen.run.simulation.queue
     try:
-        with allowed(lambda: True, units=_CLOCK_UNITS) as budget:
+        with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
             if queue.is_contested or queue.is_overtaken:
                 budget.foresee(seen.run.work)  # another run costs about as much
             clocks = on_other_clocks(compiled(snapshot), seen.run.revisions, seen.run, seed=0)
@@ -625,8 +647,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
 
 
 _ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
-_STUCK: Final = "headroom: this rollout would be stuck: "
-_OPEN: Final = "headroom: this rollout would be stuck, but seconds may decide otherwise: "
+_STUCK: Final = "headroom: this rollout would be stuck"
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
 _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
 _FEW: Final = "headroom: this rollout is against the policy: "

@@ -389,7 +389,7 @@ _SEEN = OwnRollout(verdict=Verdict.STUCK, reason=Reason.HOLD_AND_WAIT, sentence=
 
 
 def test_what_is_in_parentheses_goes_before_anything_else() -> None:
-    long = _warning(_STUCK, _Told(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
+    long = _warning(f"{_STUCK}: ", _Told(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
     assert len(long) <= MOST_CHARACTERS
     assert "…" not in long
     assert "(" not in long

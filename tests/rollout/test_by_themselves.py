@@ -22,7 +22,7 @@ from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
-from planner.serve.review import read_request, review
+from planner.serve.review import Review, Silence, read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
 from tests.conformance.rollout_cases import WHOLE_LISTS
 from tests.rollout.rollouts import WORKER, rolling
@@ -672,18 +672,48 @@ def test_a_pod_made_anew_that_cannot_matter_leaves_it_proven(gpus: int, items: l
     assert found.ties.proven, found.ties.sentence
 
 
-def test_where_chance_decides_rollout_and_gate_say_so() -> None:
+def reviewed(snapshot: Snapshot, there: Item) -> tuple[Review, str]:
+    """What the webhook says of another image of the Deployment, and the manifest of that."""
+    manifest = copy.deepcopy(there)
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    request = {"uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "worker", "object": manifest, "oldObject": there,
+               "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    return review(snapshot, read_request(body.encode()), now=NOW), json.dumps(manifest)
+
+
+def by_chance() -> tuple[Snapshot, Item]:
     """Whether the new pod or another controller's is first to have what is left of the quota."""
     mine = deployment("worker", ["g0"], pod_spec(gpus=1, priority=5), strategy={"type": "Recreate"})
-    snapshot = replace(read(two_gpus(), mine, replicated("ReplicaSet", 2, "g0"), quota("2")), taken_at=NOW)
-    manifest = copy.deepcopy(mine[0])
-    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
+    return replace(read(two_gpus(), mine, replicated("ReplicaSet", 2, "g0"), quota("2")), taken_at=NOW), mine[0]
+
+
+def test_where_chance_decides_rollout_gate_and_webhook_say_so() -> None:
+    snapshot, there = by_chance()
+    at_webhook, manifest = reviewed(snapshot, there)
+    at_gate = gate.answer(snapshot, GateSettings(manifest=manifest), Given(now=NOW))
     found = asked(snapshot)
     assert found.ties is not None
     assert 0 < found.ties.completed_runs < found.ties.runs
     assert f". But it {found.ties.outcome}" in str(found.sentence)
+    assert at_gate.workloads[0].verdict is Verdict.STUCK
     assert ". But it depends on placement and on whose controller is first: " in str(at_gate.workloads[0].sentence)
+    assert at_webhook.warning.startswith("headroom: this rollout would be stuck, but placement may decide otherwise: ")
+
+
+def test_the_webhook_goes_by_the_commonest_placement_as_the_gate_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, there = by_chance()
+    found = asked(snapshot)
+    assert found.ties is not None
+    assert found.verdict is Verdict.COMPLETES  # in most of so many
+    monkeypatch.setattr("planner.serve.review.RUNS", found.ties.runs)
+    assert reviewed(snapshot, there)[0].silence is Silence.COMPLETES
+
+
+def test_placements_too_large_to_try_beside_a_review_may_decide_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
+    said, _ = reviewed(*by_chance())
+    assert said.warning.startswith("headroom: this rollout would be stuck, but placement may decide otherwise: ")
 
 
 # ── the other doors ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -702,15 +732,9 @@ def test_gate_and_webhook_say_what_rollout_says(name: str, monkeypatch: pytest.M
     monkeypatch.setattr(f"{__name__}.build_snapshot_of", keep)
     snapshot = replace(DOORS[name](), taken_at=NOW)
     there = next(one for one in given if one["kind"] == "Deployment" and one["metadata"]["name"] == "worker")
-    manifest = copy.deepcopy(there)
-    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    text = json.dumps(manifest)
+    at_webhook, text = reviewed(snapshot, there)
     one = rollouts.rollout(snapshot, Scenario(manifest=text, runs=10, with_remedies=False))
     at_gate = gate.answer(snapshot, GateSettings(manifest=text), Given(now=NOW))
-    request = {"uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "worker", "object": manifest, "oldObject": there,
-               "resource": {"group": "apps", "version": "v1", "resource": "deployments"}}  # fmt: skip
-    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
-    at_webhook = review(snapshot, read_request(body.encode()), now=NOW)
     assert [part.verdict for part in at_gate.workloads] == [one.verdict]
     assert at_webhook.is_stuck is (one.verdict is Verdict.STUCK)
     assert one.ties is not None

@@ -452,14 +452,14 @@ def test_the_webhook_says_no_more_than_it_has_played_of_other_clocks(way: str, m
 
     monkeypatch.setattr("planner.serve.review.on_other_clocks", clocks)
     if way == "not begun":
-        monkeypatch.setattr("planner.serve.review._CLOCK_UNITS", 1)
+        monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
     said, _ = at_webhook(snapshot(*items), items[1])
     assert (said.is_stuck, bool(begun)) == (True, way != "not begun")
     assert said.warning.startswith(OPEN)
 
 
 def test_where_nobody_else_waits_the_webhook_has_nothing_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.serve.review._CLOCK_UNITS", 1)
+    monkeypatch.setattr("planner.serve.review._OTHERWISE_UNITS", 1)
     alone = deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))
     said, _ = at_webhook(snapshot(node("gpu-0", gpus=1), *alone), alone[0])
     assert said.warning.startswith("headroom: this rollout would be stuck: ")
