@@ -70,7 +70,10 @@ def visit(browser: Browser, windows: list[BrowserContext], app_url: str) -> Iter
         return visitors[-1]
 
     yield new
-    for visitor in visitors:
-        visitor.is_healthy()
-        visitor.leave()
-        windows.append(visitor.page.context)
+    try:
+        for visitor in visitors:
+            visitor.is_healthy()
+    finally:
+        for visitor in visitors:
+            visitor.leave()
+            windows.append(visitor.page.context)

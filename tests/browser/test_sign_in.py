@@ -263,7 +263,7 @@ def test_only_names_of_own_namespaces_are_sent(window: Callable[..., BrowserCont
 
 
 def test_a_session_ends_with_its_token(browser: Browser, tmp_path: Path) -> None:
-    with signed(tmp_path, seconds=20) as url:
+    with signed(tmp_path, seconds=45) as url:
         context = browser.new_context()
         page = sign_in(arrive(context, url, "inventory"), "ann")
         expect(page.get_by_role("heading", name="What was read", exact=True)).to_be_visible()
