@@ -12,6 +12,7 @@ from typing import Final
 
 from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
 from planner.capacity.node_pools import NodePool, capacity_of
+from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (
     ARCHITECTURE,
@@ -39,6 +40,8 @@ from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
 _MOST_NODES: Final = 512  # of one turn; whoever asks has no use for more
+_UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbours, and for each claim and pod that there is: as measured
+_UNITS_A_POD: Final = 12
 _KNOWN_BY_NODES: Final = frozenset(
     {INSTANCE_TYPE, ZONE, REGION, KARPENTER_CAPACITY_TYPE, ARCHITECTURE, OPERATING_SYSTEM, HOSTNAME}
 )
@@ -228,13 +231,21 @@ def _fits(option: _Option, asked: dict[str, int], labels: dict[str, str], shape:
 def _allowed(
     cluster: Cluster, state: State, claims: Sequence[_Claim], claim: _Claim, options: list[_Option], shape: Shape
 ) -> list[_Option]:
-    """Of the options those in the zone that the rules on neighbours allow: the one with the cheapest."""
+    """Of the options those in the zone that the rules on neighbours allow: the one with the cheapest.
+
+    Raises
+    ------
+    TooLargeError
+        When the question may cost no more: each of many such pods is tried with each claim, beside all others.
+    """
     best: dict[str, _Option] = {}
     for one in sorted(options, key=lambda one: one.rank):
         best.setdefault(one.offering.zone, one)
     others = [one for one in claims if one is not claim]
     nodes = [named(one.node, f"claim-{i}") for i, one in enumerate(others)]
+    work = _UNITS_A_LOOK + _UNITS_A_POD * sum(1 + len(one.shapes) for one in claims)
     for place, option in best.items():
+        current().spend(work)
         name = f"claim-in-{place}"
         node = named(option.template, name)
         larger = cluster.grown((*nodes, node))

@@ -9,6 +9,7 @@ import pytest
 
 from planner.capacity import rollouts
 from planner.capacity.untold import autoscalers_seen
+from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
@@ -79,6 +80,18 @@ def test_however_many_wait_a_machine_comes_for_those_it_helps() -> None:
     nobody_helps = deployment("b", [""] * 300, pod_spec(cpu="40", nodeSelector={"no": "such"}))
     found = asked(pool(FAMILY), nobody_helps, gpus=2, types=TYPES)
     assert [machine_type(one) for one in found.new_nodes] == ["g4dn.12xlarge"]
+
+
+def test_pods_with_rules_on_neighbours_cost_no_more_than_a_question_may() -> None:
+    """Each of them is tried with each machine that is to come, beside all others: with the third power of how many wait."""
+    term = {"labelSelector": {"matchLabels": {"app": "b"}}, "topologyKey": "kubernetes.io/hostname"}
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    crowd = deployment("b", [""] * 30, pod_spec(cpu="1", affinity=apart))
+    assert asked(pool(FAMILY), crowd, gpus=2, types=TYPES).verdict is Verdict.NEEDS_GROWTH
+    with allowed(units=100_000):
+        found = asked(pool(FAMILY), crowd, gpus=2, types=TYPES)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "is too large to play through" in str(found.sentence)
 
 
 def test_a_machine_of_another_family_it_may_not_bring() -> None:
