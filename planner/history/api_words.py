@@ -16,7 +16,8 @@ from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.kubernetes.accelerators import tables
 from planner.kubernetes.clouds import CLOUDS
-from planner.kubernetes.kinds import NODE, POD, REPLICATION_CONTROLLER
+from planner.kubernetes.kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
+from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import TEMPLATED
 
 _ADDRESS: Final = r"(?<![\w.])(?:\d{1,3}([.-]))(?:\d{1,3}\1){2}\d{1,3}(?![\w.-]*\d)"
@@ -45,6 +46,7 @@ def _parts_of_tables() -> set[str]:
     texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
     texts += [accelerator.resource for accelerator in tables().accelerators]
     texts += VALUED
+    texts += [one.group for one in LISTED.values()] + [OLD_GROUP]  # an owner's tells its kind from another project's
     texts += [
         key for one in CLOUDS for key in (*one.pool, *one.marks, *one.zone, *one.region, *one.machine_type, *one.count)
     ]

@@ -143,6 +143,7 @@ class Kind(Record):
 
 
 _ROWS: Final = {one.name: one for one in typed.decode(table_beside(__name__, "kinds.json"), tuple[Kind, ...])}
+OLD_GROUP: Final = "extensions"  # of Deployments, DaemonSets and ReplicaSets until Kubernetes 1.16
 POD: Final = _ROWS["Pod"]
 NODE: Final = _ROWS["Node"]
 REPLICA_SET: Final = _ROWS["ReplicaSet"]
@@ -177,7 +178,7 @@ def kind_called(name: str) -> Kind:
 
 def is_namesake(kind: str, api_group: str) -> bool:
     """Whether a kind of that name is another project's than the table's (Kruise's StatefulSet); where no group is told it isn't."""
-    return kind in _ROWS and api_group not in ("", "extensions", _ROWS[kind].group)
+    return kind in _ROWS and api_group not in ("", OLD_GROUP, _ROWS[kind].group)
 
 
 def kind_in(key: str) -> Kind:

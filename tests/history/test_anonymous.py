@@ -27,7 +27,7 @@ from planner.history.api_words import PROGRAMS, is_plain_number
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import machine_type, node_pool
-from planner.kubernetes.records import FrozenMap, Snapshot, Taint
+from planner.kubernetes.records import FrozenMap, Owner, Snapshot, Taint
 from planner.questions import overview, question_called
 from planner.questions import rollout as question
 from planner.questions.question import Given
@@ -326,3 +326,21 @@ def test_a_gke_cluster_grows_the_same_under_other_names() -> None:
 def test_where_the_program_stands_on_this_machine_is_no_word_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "__file__", "/srv/acmecorp/prodteam/vocabulary.py")
     assert not {"acmecorp", "prodteam"} & api_words._parts_of_tables()
+
+
+@pytest.mark.parametrize(
+    ("kind", "group"),
+    [
+        ("ReplicaSet", "extensions"),
+        ("RayCluster", "ray.io"),
+        ("JobSet", "jobset.x-k8s.io"),
+        ("PyTorchJob", "kubeflow.org"),
+    ],
+)
+def test_an_owner_is_of_the_same_project_under_another_name(kind: str, group: str) -> None:
+    """Else a ReplicaSet of an old server would be another project's there, and who was listed and is gone wouldn't be known to be."""
+    found = of_items(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
+    owner = Owner(kind=kind, name="x", uid="u", api_group=group)
+    shown = hidden(replace(found, pods=(replace(found.pods[0], owner=owner),))).pods[0].owner
+    assert shown is not None
+    assert (shown.kind, shown.api_group) == (kind, group)
