@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from planner.capacity.node_groups import NodeGroup, Sizes
+from planner.capacity.node_pools import MOST_NODES
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander
@@ -23,8 +24,6 @@ from planner.scheduling.filters import Fails, fails_on, feasible_nodes, is_judge
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import State
-
-_MOST_NODES = 512  # estimated of one group; whoever asks has no use for more in one scale-up
 
 
 class _Option(Record, eq=False):
@@ -66,7 +65,7 @@ def scale_up(
     """
     found: list[NodeGroup] = []
     left = unschedulable(state, waiting, how)
-    while left and len(found) <= _MOST_NODES:
+    while left and len(found) <= MOST_NODES:
         options = [
             option
             for group in groups
@@ -121,7 +120,7 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
     able = [pod for pod in pods if pod.shape in takes]
     if not able:
         return None
-    names = [f"{group.template.name}-estimated-{i}" for i in range(min(_MOST_NODES, len(able)))]
+    names = [f"{group.template.name}-estimated-{i}" for i in range(min(MOST_NODES, len(able)))]
     larger = cluster.grown(tuple(named(node, name) for name in names))
     new = [larger.node_index[name] for name in names]
     tried = state.over(larger)

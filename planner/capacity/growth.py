@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import MOST_NODES, NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import strangers, untold, without_devices
 from planner.ground.budget import TOO_LARGE, TooLargeError, too_large
@@ -36,7 +36,6 @@ from planner.scheduling.happening import Happening
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
-_MOST_NODES = 512  # brought for one rollout
 _MOST_ROUNDS = 64
 _MOST_OTHERS = 3  # told by name
 
@@ -303,7 +302,7 @@ class _Scaling:
         """
         while wave := self._next():
             self._waves.append(wave)
-            if len(self._waves) > _MOST_ROUNDS or len(self.new) > _MOST_NODES:
+            if len(self._waves) > _MOST_ROUNDS or len(self.new) > MOST_NODES:
                 raise too_large()
             self._run = self._asked.played(self._waves)
             if self._run.completed:
@@ -332,7 +331,7 @@ class _Scaling:
     def _name(self, like: str, number: int) -> str:
         number += len(self.new) + 1
         while (name := f"{like}-new-{number}") in self._asked.cluster.node_index:
-            number += _MOST_NODES
+            number += MOST_NODES
         return name
 
     def growth(self) -> Growth:

@@ -11,7 +11,7 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
-from planner.capacity.node_pools import NodePool, capacity_of
+from planner.capacity.node_pools import MOST_NODES, NodePool, capacity_of
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (
@@ -39,7 +39,6 @@ from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
-_MOST_NODES: Final = 512  # of one turn; whoever asks has no use for more
 _UNITS_A_LOOK: Final = 400  # at a claim with rules on neighbours, and for each claim and pod that there is: as measured
 _UNITS_A_POD: Final = 12
 _KNOWN_BY_NODES: Final = frozenset(
@@ -109,7 +108,7 @@ class Provisioner:
         remaining = {pool.name: self._remaining(pool) for pool in self._pools}
         refused: dict[Shape, tuple[int, int]] = {}  # and what claims there were: those only get fuller
         for pod in pods:
-            if len(claims) > _MOST_NODES:
+            if len(claims) > MOST_NODES:
                 break
             stand = (len(claims), sum(len(claim.labels) for claim in claims))
             if refused.get(pod.shape) == stand:

@@ -590,7 +590,7 @@ def _told(
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)
     commonest, is_by_chance = _commonest(snapshot, seen)
-    if commonest.completed:
+    if commonest.done[revision.after.key]:
         lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
@@ -603,12 +603,13 @@ def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
     assert seen.run is not None
     try:
         with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
-            if not is_proven(seen.run, seen.run.revisions):
-                budget.foresee(RUNS * seen.run.work)
+            if is_proven(seen.run, seen.run.revisions):
+                return seen.run, False
+            budget.foresee(RUNS * seen.run.work)
             run, ties = sample(compiled(snapshot), seen.run.revisions, seen.run, seed=0, runs=RUNS)
     except TooLargeError:
         return seen.run, True
-    if not ties.proven and ties.runs < RUNS:
+    if ties.runs < RUNS:
         return seen.run, True
     return run, 0 < ties.completed_runs < ties.runs
 

@@ -78,7 +78,7 @@ def keep(name: str, run: Run) -> None:
     """In the place of the last run of that name; and the page with it."""
     kept = {**read(), name: run}
     KEPT.write_text(written({one: kept[one] for one in RUNS if one in kept}), encoding="utf-8")
-    (ROOT / PAGE).write_text(with_table((ROOT / PAGE).read_text(encoding="utf-8"), kept), encoding="utf-8")
+    (ROOT / PAGE).write_text(with_table((ROOT / PAGE).read_text(encoding="utf-8"), read()), encoding="utf-8")
     print(f"kept: {KEPT.relative_to(ROOT)}, {PAGE}")
 
 
