@@ -28,6 +28,11 @@ ALL_DRAWN = """() => {
     });
 }"""
 """Whether the tables and charts in the window are drawn, at its width: each is when it comes into sight."""
+WITHIN_WIDTH = """() => {
+  const main = document.querySelector('[data-testid="stMain"]');
+  return document.documentElement.scrollWidth <= window.innerWidth && main.scrollWidth <= main.clientWidth;
+}"""
+"""Whether nothing makes the page wider than the window."""
 AT_REST = """() => document.getAnimations()
   .every(one => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"""
 """Whether nothing moves that comes to an end: an expander that opens takes half a second and moves what is below it."""
@@ -39,6 +44,8 @@ _ENDED = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUC
 ANSWER_MS = 240_000
 """How long anything is waited for: no test here asserts a time, and the first question to a crowded cluster takes as long as the
 machine is busy."""
+WIDTH_MS = 30_000
+"""How long a page may be too wide until it counts as too wide."""
 
 
 def rooms() -> dict[str, list[tuple[str, str]]]:
@@ -193,9 +200,11 @@ class Visitor:
         assert self.complaints == []
 
     def is_within_width(self) -> None:
-        """Nothing makes the page wider than the window."""
-        assert self.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-        assert self.main().evaluate("main => main.scrollWidth <= main.clientWidth")
+        """Nothing makes the page wider than the window, once charts and tables have heard of the window's new width.
+
+        They hear of it a moment later than the page, and nothing tells when the last of them has.
+        """
+        self.page.wait_for_function(WITHIN_WIDTH, timeout=WIDTH_MS)
 
     def screenshot(self, name: str, folder: Path = SCREENSHOTS) -> None:
         """`name`.png of the whole page, when it is asked for (``make screenshots``)."""
