@@ -168,9 +168,10 @@ class Survival(Record):
 @collector.resting()
 def survival(
     snapshot: Snapshot, *, label: str = "", upgrades: bool = False, limits: Sequence[PoolLimits] = (),
-    book: PriceBook | None = None, of_pools: bool = True,
+    book: PriceBook | None = None, is_brief: bool = False,
 ) -> Survival:  # fmt: skip
-    """Every loss, played or counted; `label`: nodes that share its value are lost at once too. `of_pools`: and several of each pool.
+    """Every loss, played or counted; `label`: nodes that share its value are lost at once too. `is_brief`: without several of a pool,
+    and without the spare for what is lost together.
 
     Raises
     ------
@@ -195,19 +196,21 @@ def survival(
             too_large.append(lost.name)
             if lost.scope is not Scope.NODE:
                 hopeless.add(lost.scope)
-    mender = _Mender(player, book)
     order = sorted(range(len(played)), key=lambda i: (-played[i][1].waiting, played[i][0].name))
-    mends = {i: mender.mend(*played[i]) for i in order}
-    losses = tuple(_told(cluster, *one, mender.spares(mends[i])) for i, one in enumerate(played))
+    mender = _Mender(player, book)
+    mends = {i: mender.mend(*played[i]) for i in order if played[i][0].scope is Scope.NODE}
     alone = [(lost, found, mends[i]) for i, (lost, found) in enumerate(played) if lost.scope is Scope.NODE]
     spare, is_for_all = mender.for_each(alone)
+    at_once = _Mender(player, book)  # another: what is said of one node is the same with them and without
+    mends |= {} if is_brief else {i: at_once.mend(*played[i]) for i in order if i not in mends}
+    losses = tuple(_told(cluster, *one, mender.spares(mends.get(i))) for i, one in enumerate(played))
     good = {lost.nodes[0] for lost, found, _ in alone if not found.missing}
     told = {
         lost.nodes[0] for lost, found, _ in alone if not found.unknown or sum(found.missing.values()) > found.unknown
     }
     is_for_all = is_for_all and len(alone) == len(kinds)
     made = Survival(
-        sentence=Text(), losses=losses, together=tuple(_together(player, kinds, good, told)) if of_pools else (), spare=mender.spares(spare),
+        sentence=Text(), losses=losses, together=() if is_brief else tuple(_together(player, kinds, good, told)), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
         unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip

@@ -347,7 +347,7 @@ def _losses(snapshot: Snapshot, given: Given) -> Survival | None:
     """What each loss would break, for the first page; None of a cluster too large for that beside everything else."""
     try:
         is_small = len(snapshot.nodes) <= _MOST_LOST
-        return survival(snapshot, limits=given.limits, book=given.book, of_pools=False) if is_small else None
+        return survival(snapshot, limits=given.limits, book=given.book, is_brief=True) if is_small else None
     except HeadroomError:
         return None
 

@@ -306,7 +306,18 @@ def test_a_node_with_pods_of_an_unknown_controller_is_neither_safe_nor_broken() 
     assert any("No PodDisruptionBudgets were read" in str(note) for note in notes(found))
 
 
-def test_without_its_pools_all_else_is_the_same() -> None:
-    whole, less = survival(demo.read()), survival(demo.read(), of_pools=False)
+def test_briefly_all_that_it_tells_is_the_same() -> None:
+    whole, less = survival(demo.read()), survival(demo.read(), is_brief=True)
+    at_once = [one for one in whole.losses if one.scope is not Scope.NODE]
     assert whole.together
-    assert less == replace(whole, together=())
+    assert any(one.spare for one in at_once)
+    losses = tuple(replace(one, spare=()) if one in at_once else one for one in whole.losses)
+    assert less == replace(whole, together=(), losses=losses)
+
+
+def test_the_spare_for_a_node_isnt_the_one_for_its_zone() -> None:
+    """Without the zone it has to be elsewhere; without the node it is as near as it may be."""
+    nodes = [node("n0", gpus=1, zone="a"), node("n1", zone="a"), node("n2", gpus=1, zone="b")]
+    made = found(*nodes, deployment("a", ["n0", "n2"], pod_spec(gpus=1)))
+    spares = {name: [one.like for one in loss(made, name).spare] for name in ("a", "n0")}
+    assert spares == {"a": ["n2"], "n0": ["n0"]}
