@@ -178,6 +178,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line; every known error is one sentence on standard error and a status that tells its kind."""
     given = sys.argv[1:] if argv is None else argv
     collector.seldom()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own pool of threads costs 25 ms and has nothing to do
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:

@@ -26,7 +26,8 @@ class _Fields:
         told: dict[str, tuple[Any, Any]] = owner.__told__
         values = {name: value for name, (_, value) in told.items() if value is not dataclasses.MISSING}
         hints = {name: told[name][0] for name in owner.__struct_fields__}  # in the order that documents have
-        like: Any = type(owner.__name__, (), {**values, "__annotations__": hints, "__doc__": ""})
+        # with a docstring, since without one it would work out a signature
+        like: Any = type(owner.__name__, (), {**values, "__annotations__": hints, "__doc__": owner.__name__})
         made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(like)
         known: dict[str, dataclasses.Field[Any]] = made.__dataclass_fields__
         owner.__dataclass_fields__ = known

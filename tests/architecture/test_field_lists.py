@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import Final, get_args, get_type_hints
 
 import pytest
 
@@ -36,6 +36,14 @@ def test_every_name_is_a_field_of_a_record(module: ModuleType) -> None:
     named = {name for one in LISTS[module] for name in getattr(module, one)} | set(compared(parsed(PAGES[module])))
     assert named
     assert not named - FIELDS
+
+
+def test_what_is_hidden_is_all_that_has_a_namespace() -> None:
+    kinds = {name: get_args(hint) for name, hint in get_type_hints(Snapshot).items()}
+    within = {
+        name for name, some in kinds.items() for one in some if is_dataclass(one) and "namespace" in get_type_hints(one)
+    }
+    assert {*sight.IN_NAMESPACES, "workloads", "others", "events", "logs"} == within
 
 
 def test_what_is_taken_away_has_a_value_that_stands_there_instead() -> None:
