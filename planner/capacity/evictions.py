@@ -131,5 +131,5 @@ def evict(
         left=tuple((pod, *evictor.refusal(pod)) for pod in wanted(simulation)),
         lost=tuple(pod for pod in evictor.evicted if not pod.owner),
         moved=tuple(evictor.evicted),
-        made=tuple(pod for pod in simulation.queue.ever_waiting if pod.number > 0),
+        made=tuple(pod for pod in simulation.queue.arrivals if pod.number > 0),
     )

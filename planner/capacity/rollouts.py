@@ -119,8 +119,9 @@ def rollout(
         lacking = unread(prepared.snapshot, prepared.revisions, completes=run.completed)
         ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=lacking)
     keys = workload_keys_by_owner(run)
+    pending = pending_pods(run, keys)
     parts = tuple(
-        workload_rollout(run, revision, pod_times, keys)
+        workload_rollout(run, revision, pod_times, pending)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
@@ -157,7 +158,7 @@ def rollout(
         seconds=max(run.waited[p.workload] + p.seconds for p in parts),
         peak_held=peak_held(run),
         capacity=capacity_of(cluster),
-        pending=pending_pods(run, keys),
+        pending=pending,
         timeline=parts[0].timeline,
         placement=placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
@@ -338,10 +339,11 @@ def _needs_growth(
 ) -> RolloutResult:
     """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
     run, wait = growth.run, growth.arrival_seconds
+    pending = pending_pods(run, keys)
     words = {happening.words for happening in run.happened}
     parts = []
     for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
-        grown = workload_rollout(run, revision, pod_times, keys)
+        grown = workload_rollout(run, revision, pod_times, pending)
         if today.verdict is Verdict.COMPLETES:
             parts.append(today)
             continue
@@ -373,7 +375,7 @@ def _needs_growth(
         seconds=max(p.seconds for p in parts),
         peak_held=peak_held(run),
         capacity=capacity_of(run.simulation.cluster),
-        pending=pending_pods(run, keys),
+        pending=pending,
         timeline=parts[0].timeline,
         placement=placement_of(run),
         ties=None,

@@ -17,6 +17,7 @@ from typing import Final
 
 from planner.capacity.node_pools import NodePool, group_of
 from planner.ground.words import count, duration
+from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Finding, Pod, Severity, Snapshot
 from planner.scheduling.cluster import Cluster
@@ -68,6 +69,22 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
 def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
     """A note to the workload `key`, which finds no room: nodes that were asked for pods that still wait are on their way. They stand
     within their pools' limits, so what the pools still bring has them among it."""
+    found = _asked_for(snapshot)
+    if not found:
+        return ()
+    (pod, at), *more = found
+    others = f" and {count(len(more), 'more pod')}" if more else ""
+    what = (
+        f"an autoscaler asked for nodes for pod {pod.namespace}/{pod.name}{others}, at the latest "
+        f"{duration(round(snapshot.taken_at - at))} before the snapshot: they are on their way, and not in it"
+    )
+    mend = "Ask again when they are there; of the nodes that pools may still bring they are some"
+    return (Finding(severity=Severity.INFO, code="nodes-on-their-way", object=key, what=what, mend=mend),)
+
+
+@once_a_snapshot
+def _asked_for(snapshot: Snapshot) -> list[tuple[Pod, float]]:
+    """The pods that wait for nodes that were asked for, and when that was, the latest first."""
     coming = [event for event in snapshot.events if event.reason in _COMING and _COMING[event.reason] in event.message]
     waiting = {pod.uid: pod for pod in snapshot.pods if pod.waits} if coming else {}
     found = {
@@ -76,16 +93,7 @@ def on_their_way(snapshot: Snapshot, key: str) -> tuple[Finding, ...]:
         if event.object_uid in waiting
         and (at := event.last_seen_at or event.first_seen_at) is not None and 0 <= snapshot.taken_at - at <= COMING_SECONDS
     }  # fmt: skip
-    if not found:
-        return ()
-    first, *more = sorted(found, key=lambda uid: -found[uid])
-    pod, others = waiting[first], f" and {count(len(more), 'more pod')}" if more else ""
-    what = (
-        f"an autoscaler asked for nodes for pod {pod.namespace}/{pod.name}{others}, at the latest "
-        f"{duration(round(snapshot.taken_at - found[first]))} before the snapshot: they are on their way, and not in it"
-    )
-    mend = "Ask again when they are there; of the nodes that pools may still bring they are some"
-    return (Finding(severity=Severity.INFO, code="nodes-on-their-way", object=key, what=what, mend=mend),)
+    return [(waiting[uid], found[uid]) for uid in sorted(found, key=lambda uid: -found[uid])]
 
 
 def _tries(events: list[Event]) -> int:

@@ -163,7 +163,7 @@ def _leaving_room(cluster: Cluster, run: Run) -> Iterator[str]:
     on = going_by_node(cluster)
     if not (on or recovering(cluster)):  # as mostly: who waits is looked at only for such nodes
         return
-    for shape in {pod.shape for pod in run.waiting if not run.is_others(pod)}:
+    for shape in {pod.shape for pods in run.pods.values() for pod in pods if not pod.is_bound}:
         names = [cluster.resources[row] for row, _ in shape.asks]
         asks = (*names, *shape.absent)
         recovers = {node for node in recovering(cluster) if may_take(cluster.nodes[node], shape.spec, asks)}

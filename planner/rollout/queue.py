@@ -635,10 +635,13 @@ class SchedulingQueue:
         places, passes = [node for node in nodes if node != NOWHERE], int(Static.PASSES)
         return {shape for shape in shapes if passes in shape.static[places]}
 
-    @property
-    def ever_waiting(self) -> list[LivePod]:
-        """Every pod that waited at some time, in the order they came."""
-        return [self._bring(i) for i in self._waiting.order] + self.arrivals
+    def ever_waiting(self, is_meant: Callable[[Shape], bool]) -> list[LivePod]:
+        """Every pod that waited at some time, in the order they came; of the snapshot's lines, each of which goes to the same nodes,
+        those of whose kind it is."""
+        line_of = self._waiting.line_of
+        meant = [is_meant(line.shape) for line in self._waiting.lines]
+        some = (i for i in self._waiting.order if i not in line_of or meant[line_of[i]])
+        return [*map(self._bring, some), *self.arrivals]
 
     def waiters(self, *, with_words: bool = True, of: Callable[[LivePod], bool] = lambda _: True) -> list[Waiter]:
         """All that wait or waited at some time, in the order they came; what was last said to them, if it is wanted.

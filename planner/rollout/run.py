@@ -397,11 +397,6 @@ class Run:
         """Pods never placed at the end."""
         return tuple(self.simulation.queue.pods())
 
-    @property
-    def ever_waiting(self) -> tuple[LivePod, ...]:
-        """Pods that were in the scheduler's queue at some time."""
-        return tuple(self.simulation.queue.ever_waiting)
-
 
 def simulate(
     cluster: Cluster,

@@ -71,8 +71,12 @@ def _finds_room(run: Run, revision: Revision) -> bool:
     if (is_ruled and len(shapes) > 2) or not all(is_judged_alone(state, one) for one in shapes):
         return False
     nodes = _nodes_of(run, [*pods])
-    waiting = {pod.shape for pod in run.ever_waiting if pod.owner not in owners}
-    if any(not one.is_simple or (nodes & (one.static == Static.PASSES)).any() for one in waiting):
+
+    def may_go(other: Shape) -> bool:
+        return not other.is_simple or bool((nodes & (other.static == Static.PASSES)).any())
+
+    waiting = run.simulation.queue.ever_waiting(may_go)
+    if any(map(may_go, {pod.shape for pod in waiting if pod.owner not in owners})):
         return False
     free = (cluster.allocatable - cluster.requested)[:, shape.static == Static.PASSES]
     return int(seats(shape, free).sum()) >= len(pods)
@@ -132,8 +136,9 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
     if not revision.after.traits.surges_freely or shape is None or not is_judged_by_node(simulation.state, shape):
         return False
     own = {pod.owner for pod in run.pods[revision.after.key]}
-    others = (pod for pod in run.ever_waiting if pod.owner not in own)
     meets = cache(partial(_meeting, simulation.state, shape))
+    waiting = simulation.queue.ever_waiting(lambda other: meets(other) is not _Meeting.NEVER)
+    others = (pod for pod in waiting if pod.owner not in own)
     return all(_is_harmless(shape, pod, meets(pod.shape)) for pod in (*run.touched, *others))
 
 

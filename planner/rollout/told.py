@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
@@ -15,6 +15,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
     MEANWHILE,
+    PendingPods,
     PodState,
     Reason,
     TimelineRow,
@@ -28,7 +29,7 @@ from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, of_its_node
-from planner.rollout.verdict import Impasse, explain, pending_pods, placed_words
+from planner.rollout.verdict import Impasse, explain, placed_words
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
@@ -190,8 +191,10 @@ def _stuck(run: Run, revision: Revision, why: Impasse) -> str:
     return f"{why.sentence}. With nothing else on them the nodes that match hold at most {most:,} of its {count(wanted, 'pod')}"
 
 
-def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: dict[str, str]) -> WorkloadRollout:
-    """What became of one changed workload. `keys`: the workload of each owner of pods."""
+def workload_rollout(
+    run: Run, revision: Revision, pod_times: PodTimes, pending: Iterable[PendingPods]
+) -> WorkloadRollout:
+    """What became of one changed workload. `pending`: all that wait at the end (`pending_pods`)."""
     after = revision.after
     key = after.key
     moments = run.moments[key]
@@ -224,7 +227,7 @@ def workload_rollout(run: Run, revision: Revision, pod_times: PodTimes, keys: di
         progress_deadline_seconds=deadline,
         exceeds_deadline=deadline is not None and _longest_wait(moments[: end + 1], times[: end + 1]) > deadline,
         final=FrozenMap(run.status[key]),
-        pending=tuple(p for p in pending_pods(run, keys) if p.workload == key),
+        pending=tuple(pods for pods in pending if pods.workload == key),
         timeline=_timeline(moments, times),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),

@@ -175,6 +175,23 @@ def test_larger_pods_that_find_room_wherever_they_go_are_proven(nodes: int, othe
     assert ties.proven is is_sure
 
 
+@pytest.mark.parametrize("pool", ["a", "b"])
+def test_a_proof_looks_at_those_who_wait_for_its_nodes_and_brings_nobody_else_to_life(pool: str) -> None:
+    large = pod_spec(cpu="9", nodeSelector={POOL: pool})
+    refused = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/4 nodes."}
+    waiting = [pod(f"large-{i}", large, namespace="away") for i in range(5)]
+    for item in waiting:
+        item["status"]["conditions"] = [refused]
+    own = deployment("worker", ["a-0", "a-0"], pod_spec(cpu="2", nodeSelector={POOL: "a"}), strategy=rolling(1, 1))
+    nodes = [node("b-0", cpu="8", pool="b"), *(node(f"a-{i}", cpu="8", pool="a") for i in range(3))]
+    found = snapshot(NODE_CRITICAL, nodes, own, waiting)
+    run = simulate(Cluster(found), [revision(found)])
+    assert run.choices > 0
+    before = len(run.simulation.pods.by_index)
+    assert is_proven(run, [revision(found)]) is (pool == "b")
+    assert (len(run.simulation.pods.by_index) == before) is (pool == "b")
+
+
 def test_pods_of_different_sizes_are_sampled() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(2)]
     items = [
