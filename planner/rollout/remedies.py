@@ -34,6 +34,7 @@ from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import is_refused
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Impasse, rivals, workload_of
 from planner.scheduling.cluster import Cluster
@@ -165,6 +166,8 @@ def find_remedies(
     """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
     for. Who asks for many workloads gives a `grown` that keeps the last few clusters."""
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
+    if is_refused(run, revisions[place]):
+        return  # in any order, with any strategy, and wherever there is room
     case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT

@@ -6,7 +6,8 @@ one seat wherever it goes: the number of seats, the sum over nodes of how often 
 node is chosen. If every pod that comes or goes during the rollout is of that size, all placements see the same number of
 seats at every moment, so they share verdict and steps. A change of another size is bound so where all its pods, the old ones too, would
 find seats for the new ones beside what is there today: no new pod waits then wherever those before it went, and what old pods
-leave only adds. Of several changes each is bound so where no two can meet.
+leave only adds. New pods that the API server refuses for what no placement changes are refused in all. Of several changes each is bound so
+where no two can meet.
 """
 
 from __future__ import annotations
@@ -46,7 +47,22 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return True  # nothing was ever left to chance
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
-    return all(_is_exchangeable(run, revision) or _finds_room(run, revision) for revision in revisions)
+    proofs = (is_refused, _is_exchangeable, _finds_room)
+    return all(any(holds(run, revision) for holds in proofs) for revision in revisions)
+
+
+def is_refused(run: Run, revision: Revision) -> bool:
+    """Whether new pods are needed, none could be made, and none ever can: the API server refuses them for what no placement changes (a
+    LimitRange, a class that isn't there), not for what a quota has left."""
+    after, admission = revision.after, run.simulation.admission
+    if not revision.has_new_template or revision.placed is not None or after.traits.is_custom:
+        return False
+    if run.done[after.key] or after.key in run.new_shapes:
+        return False
+    if not any(owner in run.owners[after.key] and not refusal.quota for owner, refusal in run.refusals.items()):
+        return False
+    refusal = admission.refusal(after.namespace, "", admission.prepare(after.namespace, after.template.spec))
+    return refusal is not None and not refusal.quota
 
 
 def _finds_room(run: Run, revision: Revision) -> bool:

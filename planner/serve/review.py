@@ -161,6 +161,7 @@ def review(
     policy: GatePolicy = NO_POLICY,
     now: float | None = None,
     earlier: Sequence[bytes] = (),
+    tells_ways: bool = True,
 ) -> Review:
     """The review of an AdmissionReview's `request`, against the cluster as `snapshot` has it.
 
@@ -177,13 +178,15 @@ def review(
     earlier : sequence of bytes
         AdmissionReviews of writes let through a moment ago, the latest last: what of them the snapshot doesn't show yet is played
         beside this one.
+    tells_ways : bool
+        Whether there is time to look for a way out, which takes as long as all else; without, who looks for one is told.
     """
     asked = _asked(request)
     if asked is None:
         one = _other_kind(request)
         if one is None:
             return Review(silence=Silence.NO_ROLLOUT)
-        return _of_other_kind(snapshot, request, one, pools, is_wanted, policy, now, earlier)
+        return _of_other_kind(snapshot, request, one, pools, is_wanted, policy, now, earlier, tells_ways=tells_ways)
     kind, key = asked
     there = snapshot.workload(key)
     if any(snapshot.lacks(one.name) for one in (NODE, POD)):
@@ -202,8 +205,10 @@ def review(
             return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
-            is_autoscalers = _is_autoscaler(request)
-            said = _said(snapshot, key, change, there, pools, policy, along, is_autoscalers=is_autoscalers)
+            said = _said(
+                snapshot, key, change, there, pools, policy, along, is_autoscalers=_is_autoscaler(request),
+                tells_ways=tells_ways,
+            )  # fmt: skip
             return replace(said, rolls=rolls)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
@@ -383,6 +388,7 @@ def _other_kind(request: Request) -> tuple[Templated, str] | None:
 def _of_other_kind(
     snapshot: Snapshot, request: Request, one: tuple[Templated, str], pools: tuple[NodePool, ...],
     is_wanted: Callable[[], bool] | None, policy: GatePolicy, now: float | None, earlier: Sequence[bytes],
+    *, tells_ways: bool,
 ) -> Review:  # fmt: skip
     """As `review`, by the rules by which the gate answers."""
     row, key = one
@@ -404,7 +410,7 @@ def _of_other_kind(
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, revision.after.key)
             asked = replace(revision, after_seconds=_A_MOMENT) if along else revision
-            said = _judged(key, asked, _told(snapshot, asked, pools, along), policy)
+            said = _judged(key, asked, _told(snapshot, asked, pools, along, tells_ways=tells_ways), policy)
             return replace(said, rolls=rolls)
     except UnwantedError:
         return Review(workload=key, silence=Silence.TIME_UP, rolls=rolls)
@@ -531,7 +537,8 @@ def _said(
     policy: GatePolicy,
     along: tuple[Revision, ...] = (),
     *,
-    is_autoscalers: bool = False,
+    is_autoscalers: bool,
+    tells_ways: bool,
 ) -> Review:
     revision = _revision(snapshot, change, there)
     if revision is None:
@@ -540,11 +547,11 @@ def _said(
         others = tuple(autoscaler for autoscaler in snapshot.autoscalers if autoscaler.target != key)
         snapshot = replace(snapshot, autoscalers=others)
     if along:
-        told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along)
+        told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along, tells_ways=tells_ways)
     elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
         told = snapshot.derived.once(_restarted, snapshot, key, pools)
     else:
-        told = _told(snapshot, revision, pools)
+        told = _told(snapshot, revision, pools, tells_ways=tells_ways)
     return _judged(key, revision, told, policy, is_younger=there is None and change.before is not None)
 
 
@@ -580,8 +587,9 @@ def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _To
 
 
 def _told(
-    snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = ()
-) -> _Told:
+    snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = (),
+    *, tells_ways: bool = True,
+) -> _Told:  # fmt: skip
     cluster = compiled(snapshot)
     seen, growth = glanced(cluster, revision, pools, along)
     if growth is not None:
@@ -594,7 +602,8 @@ def _told(
         lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
-    return _Told(seen.answer, str(seen.answer.sentence), _way_out(snapshot, revision, seen), otherwise=tuple(otherwise))
+    way_out = _way_out(snapshot, revision, seen) if tells_ways else _WHO_TELLS
+    return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
 
 
 def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
@@ -647,6 +656,7 @@ def _way_out(snapshot: Snapshot, revision: Revision, seen: Glance) -> str:
     return f"{found.title} completes" if is_strategy else f"way out: {found.title}"
 
 
+_WHO_TELLS: Final = "headroom gate looks for ways out"
 _ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
 _STUCK: Final = "headroom: this rollout would be stuck"
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "

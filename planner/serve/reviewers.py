@@ -1,6 +1,7 @@
 """Processes that answer reviews, each with a copy of the snapshot: Python answers one at a time, a machine has more cores.
 
-A thread a process sends it one question after another. A new snapshot goes to one process at a time, so that the others go
+A thread a process sends it one question after another. While others wait, no way out is looked for: that takes as long as the
+verdict, and more get theirs so. A new snapshot goes to one process at a time, so that the others go
 on answering from the one before. Reviews of `LARGE` bytes take long to read: where there are several processes, one of them takes
 none of these, and the others take them last.
 """
@@ -196,7 +197,8 @@ class Reviewers:
         began = time.monotonic()
         if began >= asked.until:
             return _TIME_UP
-        found = process.review(asked.body, asked.until, self._policy, self._remembered())
+        tells_ways = not self._questions  # nobody waits
+        found = process.review(asked.body, asked.until, self._policy, self._remembered(), tells_ways)
         if len(asked.body) < LARGE:
             self._takes += (time.monotonic() - began - self._takes) / _LATELY
         return found
@@ -235,12 +237,12 @@ def _made_ready(snapshot: Snapshot) -> None:
 
 def _reviewed(
     snapshot: Snapshot, pools: tuple[NodePool, ...], body: bytes, until: float, policy: GatePolicy = NO_POLICY,
-    earlier: tuple[bytes, ...] = (),
+    earlier: tuple[bytes, ...] = (), tells_ways: bool = True,
 ) -> Review:  # fmt: skip
     try:
-        request = read_request(body)
         return review(
-            snapshot, request, pools, lambda: time.monotonic() < until, policy=policy, now=time.time(), earlier=earlier
+            snapshot, read_request(body), pools, lambda: time.monotonic() < until, policy=policy, now=time.time(),
+            earlier=earlier, tells_ways=tells_ways,
         )  # fmt: skip
     except InputError:  # something in its objects isn't what it should be: the API server will say so
         return Review(silence=Silence.NOT_KNOWN)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,13 +18,15 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout import glance, ties
+from planner.rollout import glance, remedies, ties
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared import Scenario, compiled, pod_times_of, prepare
+from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven
+from planner.rollout.verdict import explain
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
 from tests.bench import crowd
@@ -31,6 +34,7 @@ from tests.builders.objects import POOL, Item, budget, deployment, node, owner, 
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 from tests.properties.test_flying_clusters import roomy
 from tests.reference.flying_clusters import flying_case
+from tests.reference.random_clusters import Case
 
 SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
 COURSES = range(150)
@@ -285,6 +289,42 @@ def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pyt
                 (first.ticks, *first.done.items(), *first.finished_at.items())
             }
     assert proven > 8
+
+
+def test_what_is_refused_for_good_is_stuck_in_every_placement_and_has_no_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where nothing else proves it; quotas and what old pods lack are another matter."""
+    cases = map(case_of, COURSES)
+    asked: list[tuple[Sequence[Revision], Callable[[int], Run]]] = [
+        (engine(case).revisions, partial(_played, case)) for case in cases
+    ]
+    for found in (crowd.snapshot(3, varied=True), crowd.snapshot(1)):
+        for one in [one for one in found.workloads if one.traits.rolls_out and not one.traits.is_custom]:
+            spec = replace(one.template.spec, priority_class_name="of-nobody")
+            after = replace(one, template=replace(one.template, spec=spec))
+            change = [Revision(before=one, after=after, has_new_template=True)]
+            asked.append((change, partial(_drawn, compiled(found), change)))
+    refused = 0
+    for revisions, way in asked:
+        first = way(0)
+        if ties.is_refused(first, revisions[0]) and len(revisions) == 1:
+            refused += 1
+            cluster, key = first.simulation.cluster, revisions[0].after.key
+            assert not any(way(draw).completed for draw in range(9))
+            with monkeypatch.context() as without:
+                without.setattr(remedies, "is_refused", lambda _run, _revision: False)
+                times = pod_times_of(cluster, revisions[0])
+                assert not list(find_remedies(cluster, revisions, key, first, explain(first, revisions[0]), times))
+    assert refused > 40
+
+
+def _played(case: Case, draw: int) -> Run:
+    return engine(case, draw).run
+
+
+def _drawn(cluster: Cluster, revisions: Sequence[Revision], draw: int) -> Run:
+    return simulate(cluster, revisions, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
 
 
 def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None:

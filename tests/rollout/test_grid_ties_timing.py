@@ -16,7 +16,7 @@ from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import is_proven, is_refused
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -105,6 +105,28 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
+
+
+@pytest.mark.parametrize(("old", "new", "quota", "is_sure"),
+    [("", "gone", "", True), ("gone", "", "", False), ("gone", "gone", "", True), ("", "", "3", False)])  # fmt: skip
+def test_new_pods_refused_for_good_are_proven_stuck(old: str, new: str, quota: str, is_sure: bool) -> None:
+    """By a PriorityClass that isn't there; not what old pods lack, nor what a quota refuses today."""
+    spec = pod_spec(cpu="2") | ({"priorityClassName": old} if old else {})
+    pods = deployment("worker", ["n-0", "n-1"], spec, replicas=3, strategy=rolling(1, 1))
+    hard = {"hard": {"pods": quota}}
+    quotas: list[Item] = [
+        {
+            "kind": "ResourceQuota",
+            "metadata": {"name": "q", "namespace": "ml", "uid": "q"},
+            "spec": hard,
+            "status": hard,
+        }
+    ]
+    there = snapshot(NODE_CRITICAL, [node("n-0", cpu="4"), node("n-1", cpu="4")], pods, quotas * bool(quota))
+    asked = revision(there, WORKER)
+    template = replace(asked.after.template, spec=replace(asked.after.template.spec, priority_class_name=new))
+    asked = replace(asked, after=replace(asked.after, template=template))
+    assert is_refused(simulate(Cluster(there), [asked]), asked) is is_sure
 
 
 @pytest.mark.parametrize(

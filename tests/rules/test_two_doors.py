@@ -127,7 +127,18 @@ def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, polic
     }  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
     pools = growing(cluster, case.limits)
-    return review(cluster, read_request(body.encode()), pools, policy=policy, now=NOW)
+    found, hurried = (
+        review(cluster, read_request(body.encode()), pools, policy=policy, now=NOW, tells_ways=tells) for tells in (True, False)
+    )  # fmt: skip
+    assert replace(hurried, warning="") == replace(
+        found, warning=""
+    )  # who has no time says the same, without a way out
+    assert bool(hurried.warning) is bool(found.warning)
+    if hurried.warning != found.warning:
+        assert found.is_stuck
+        assert hurried.warning.endswith("; headroom gate looks for ways out")
+    assert len(hurried.warning) <= MOST_CHARACTERS
+    return found
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -92,6 +92,25 @@ def test_how_long_a_review_takes_is_told_by_those_that_were_answered(monkeypatch
     assert one._takes == pytest.approx(0.5, rel=0.01)
 
 
+def test_a_way_out_is_looked_for_while_nobody_waits() -> None:
+    told: list[object] = []
+
+    class Telling:
+        def review(self, *asked: object) -> Review:
+            told.append(asked[-1])
+            return Review(silence=Silence.COMPLETES)
+
+    one = reviewers.Reviewers(1, print)
+    for _ in range(3):
+        one.ask(b"short", time.monotonic() + 60)
+    one.ask(b"x" * reviewers.LARGE, time.monotonic() + 60)  # those wait in a line of their own, and come last
+    for _ in range(4):
+        asked = one._next(Idle(), takes_large=True)  # type: ignore[arg-type] # it is asked for no more
+        assert asked is not None
+        one._answered(Telling(), asked)  # type: ignore[arg-type]
+    assert told == [False, False, True, True]
+
+
 def test_the_policy_of_the_gate_is_asked() -> None:
     recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
     bodies = {step["name"]: step["reviews"][0]["body"] for step in recorded["steps"]}
