@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 from planner.ground import words
 from planner.ground.records import replace
@@ -29,13 +30,58 @@ _SIGNS = tuple(sorted({*IN_NAMESPACES, "workloads", "events"} - {*_ASIDE}))
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
 
 
-def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None) -> Snapshot:
+class Tally:
+    """What pods tell of other lists, counted: of a live cluster it goes with the events, since going through 150,000 pods takes 0.2 s.
+
+    Attributes
+    ----------
+    there, ready : key of an owner → pods that it owns; those that are Ready
+    lasting_on : node → pods bound to it that last
+    lasting_of : (kind, API group, key) of an owner → pods of it that last
+    """
+
+    def __init__(self, pods: Iterable[Pod] = ()) -> None:
+        self.there, self.ready, self.lasting_on = Counter[str](), Counter[str](), Counter[str]()
+        self.lasting_of = Counter[tuple[str, str, str]]()
+        self.add(pods)
+
+    def add(self, pods: Iterable[Pod]) -> None:
+        """Count them."""
+        there, ready, lasting_on, lasting_of = self.there, self.ready, self.lasting_on, self.lasting_of
+        for pod in pods:
+            key, owner = "", pod.owner
+            if owner is not None:
+                key = f"{owner.kind}/{pod.namespace}/{owner.name}"
+                there[key] += 1
+                if pod.is_ready:
+                    ready[key] += 1
+            if pod.deleted_at is None and not pod.is_terminal:
+                if pod.node_name:
+                    lasting_on[pod.node_name] += 1
+                if owner is not None:
+                    lasting_of[owner.kind, owner.api_group, key] += 1
+
+    def take_off(self, pods: Iterable[Pod]) -> None:
+        """Count them no more; who has none left is forgotten, or what ended would be kept for ever."""
+        for counts, fewer in zip(self._counts, Tally(pods)._counts, strict=True):
+            counts.subtract(fewer)
+            for key in fewer:
+                if not counts[key]:
+                    del counts[key]
+
+    @property
+    def _counts(self) -> tuple[Counter[Any], ...]:
+        return self.there, self.ready, self.lasting_on, self.lasting_of
+
+
+def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: Tally | None = None) -> Snapshot:
     """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
 
-    `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces.
+    `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces. `tally`: of
+    its pods, where that is known.
     """
     found = dict(snapshot.reading.partial)
-    for kind, why in _told_by_objects(snapshot, spaces):
+    for kind, why in _told_by_objects(snapshot, spaces, tally or Tally(snapshot.pods)):
         found.setdefault(kind, why)
     there = {kind: why for kind, why in found.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
     if not there:
@@ -47,24 +93,25 @@ def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None) -> Snap
     )
 
 
-def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None) -> Iterator[tuple[str, str]]:
+def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None, tally: Tally) -> Iterator[tuple[str, str]]:
     """(kind, why) of lists that other objects tell more of."""
     is_listed = {kind for kind, state in snapshot.presence.items() if state in _PARTS}
-    lasting = [pod for pod in snapshot.pods if pod.deleted_at is None and not pod.is_terminal]
     if NODE.name in is_listed:
-        yield from _nodes(snapshot, lasting)
-    yield from _owners(snapshot, lasting, is_listed)
+        yield from _nodes(snapshot, tally)
+    yield from _owners(snapshot, tally, is_listed)
     if POD.name in is_listed:
         if spaces is not None and _is_of_one_namespace(snapshot, spaces):
             yield POD.name, "it has those of one namespace, and the cluster has others"
-        pods = ((_owner_key(pod), 1, int(pod.is_ready)) for pod in snapshot.pods)
         direct = (workload for workload in snapshot.every_workload if not workload.traits.part)
         owners: list[Workload | ReplicaSet] = [*snapshot.replica_sets, *direct]
-        yield from _uncounted(POD.name, owners, pods)
+        yield from _uncounted(POD.name, owners, tally.there, tally.ready)
     if REPLICA_SET.name in is_listed:
-        sets = ((_owner_key(one), one.status_replicas, one.ready_replicas) for one in snapshot.replica_sets)
+        there, ready = Counter[str](), Counter[str]()
+        for one in snapshot.replica_sets:
+            there[_owner_key(one)] += one.status_replicas
+            ready[_owner_key(one)] += one.ready_replicas
         deployments = [workload for workload in snapshot.workloads if workload.traits.part == REPLICA_SET.name]
-        yield from _uncounted(REPLICA_SET.name, deployments, sets)
+        yield from _uncounted(REPLICA_SET.name, deployments, there, ready)
 
 
 def _is_of_one_namespace(snapshot: Snapshot, spaces: Collection[str]) -> bool:
@@ -77,48 +124,45 @@ def _is_of_one_namespace(snapshot: Snapshot, spaces: Collection[str]) -> bool:
     )
 
 
-def _owner_key(one: Pod | ReplicaSet) -> str:
+def _owner_key(one: ReplicaSet) -> str:
     """The key of what owns it, "" where nothing does."""
     return f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner is not None else ""
 
 
-def _nodes(snapshot: Snapshot, lasting: Iterable[Pod]) -> Iterator[tuple[str, str]]:
+def _nodes(snapshot: Snapshot, tally: Tally) -> Iterator[tuple[str, str]]:
     known = {node.name for node in snapshot.nodes}
-    lost = Counter(pod.node_name for pod in lasting if pod.node_name and pod.node_name not in known)
+    lost = [number for name, number in tally.lasting_on.items() if name not in known]
     if lost:
-        pods = words.count(lost.total(), "pod is", "pods are")
+        pods = words.count(sum(lost), "pod is", "pods are")
         yield NODE.name, f"{pods} bound to {words.count(len(lost), 'node')} that it doesn't have"
 
 
 _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 
 
-def _owners(snapshot: Snapshot, lasting: Iterable[Pod], is_listed: set[str]) -> Iterator[tuple[str, str]]:
+def _owners(snapshot: Snapshot, tally: Tally, is_listed: set[str]) -> Iterator[tuple[str, str]]:
     known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
-    owned: list[Pod | ReplicaSet] = [*lasting, *(one for one in snapshot.replica_sets if one.replicas)]
+    owned = Counter(
+        (one.owner.kind, one.owner.api_group, _owner_key(one))
+        for one in snapshot.replica_sets
+        if one.replicas and one.owner is not None
+    )
     lost: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in owned:
-        key = _owner_key(one)
-        if one.owner is None or is_namesake(one.owner.kind, one.owner.api_group):
-            continue
-        if one.owner.kind in _OWNERS & is_listed and key not in known:
-            lost[one.owner.kind][key] += 1
-    for kind, keys in lost.items():
+    for (kind, api_group, key), number in (*tally.lasting_of.items(), *owned.items()):
+        if kind in _OWNERS & is_listed and key not in known and not is_namesake(kind, api_group):
+            lost[kind][key] += number
+    for kind, keys in sorted(lost.items()):
         objects = words.count(keys.total(), "object is", "objects are")
         yield kind, f"{objects} owned by {words.count(len(keys), kind)} that it doesn't have"
 
 
 def _uncounted(
-    kind: str, owners: Iterable[Workload | ReplicaSet], owned: Iterable[tuple[str, int, int]]
+    kind: str, owners: Iterable[Workload | ReplicaSet], there: Counter[str], ready: Counter[str]
 ) -> Iterator[tuple[str, str]]:
-    """Controllers that count more of what they own than is there, Ready ones too; `owned`: (owner's key, how many, Ready).
+    """Controllers that count more of what they own than is there, Ready ones too; by owner's key, how many are and are Ready.
 
     Both: a pod that was made after the pods were listed isn't Ready at once, and one whose readiness comes and goes is there.
     """
-    there, ready = Counter[str](), Counter[str]()
-    for key, number, number_ready in owned:
-        there[key] += number
-        ready[key] += number_ready
     lost = [
         owner.status_replicas - there[owner.key]
         for owner in owners

@@ -8,7 +8,7 @@ rules). An object that can't be read is left out and named in `Snapshot.problems
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any
@@ -280,6 +280,8 @@ class Reader:
         self._old: dict[tuple[str, str], int] = {}
         self._shared = Shared()
         self._digests: set[bytes] = set()
+        self._digest = ""  # where it is known
+        self._told_apart: Collection[str] = ()
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
         self._unplayed_read = 0
         self._told: dict[tuple[str, Severity], int] = {}
@@ -293,16 +295,19 @@ class Reader:
     def of(
         cls,
         found: Mapping[str, list[Any]],
-        digests: set[bytes],
+        digest: str,
         presence: Mapping[str, Presence],
         unreadable: list[Finding],
         resource_versions: Mapping[str, str],
         damaged: Mapping[str, int],
         unplayed: Iterable[model.Unplayed] = (),
+        told_apart: Collection[str] = (),
     ) -> Reader:
-        """One that has read these records already (`planner.inventory.picture`)."""
+        """One that has read these records already (`planner.inventory.picture`). `told_apart`: kinds whose names and uids are known to
+        differ."""
         reader = cls()
-        reader.found, reader._digests, reader.presence = dict(found), digests, dict(presence)
+        reader.found, reader._digest, reader.presence = dict(found), digest, dict(presence)
+        reader._told_apart = told_apart
         reader.problems, reader.unreadable = unreadable, len(unreadable)
         reader._unplayed = {(one.key, one.api_group): one for one in unplayed}
         reader._unplayed_read = sum(is_kept(one.kind, one.api_group) for one in reader._unplayed.values())
@@ -498,7 +503,7 @@ class Reader:
         return model.Snapshot(
             taken_at=self._shared.times.newest if taken_at is None else taken_at,
             source=source,
-            digest=blake2b(b"".join(sorted(self._digests)), digest_size=16).hexdigest(),
+            digest=self._digest or digest_of(sorted(self._digests)),
             logs=logs,
             presence=FrozenMap(self.presence),
             reading=reading,
@@ -540,6 +545,8 @@ class Reader:
         """Each object once (the first stays), each with a uid of its own; a problem for each oddity."""
         if kind == "Event":
             return list(dict.fromkeys(records))
+        if kind in self._told_apart:
+            return records
         seen: dict[tuple[str, str], Any] = {}
         kept: list[Any] = []
         uids: set[str] = set()
@@ -563,6 +570,11 @@ class Reader:
 
     def _odd(self, code: str, name: str, **given: Any) -> None:
         self._tell(code, Severity.WARNING, lambda: finding(code, name, **given))
+
+
+def digest_of(digests: Iterable[bytes]) -> str:
+    """Of a snapshot, by those of its objects in order."""
+    return blake2b(b"".join(digests), digest_size=16).hexdigest()
 
 
 _SHOWN_OF_EACH = 5

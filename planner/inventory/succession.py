@@ -10,6 +10,8 @@ import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from hashlib import blake2b
+from itertools import chain
+from operator import is_
 from typing import Any, Final
 
 from planner.ground.records import Record, replace
@@ -55,30 +57,35 @@ def difference(before: Snapshot, after: Snapshot) -> Difference:
 
 
 def _pieces(old: tuple[Any, ...], new: tuple[Any, ...]) -> tuple[Any, ...]:
-    place = {id(record): i for i, record in enumerate(old)}
+    """Both stand in the same order, and differ in a few places: what both have is passed over at once, in C, and what comes after a
+    difference is looked for near it first."""
     pieces: list[Any] = []
-    first = last = -1  # of a run of records that stand together in `old` too
-    fresh: list[Any] = []
-    for record in new:
-        i = place.get(id(record), -1)
-        if i == last and i > 0:
-            last += 1
+    at = place = 0  # in `old` and in `new`
+    while place < len(new):
+        if same := _alike(old, at, new, place):
+            pieces.append((at, at + same))
+            at, place = at + same, place + same
             continue
-        if last > 0:
-            pieces.append((first, last))
-            first = last = -1
-        if i < 0:
-            fresh.append(record)
-            continue
+        reach, end, there = 2, None, dict[int, int]()
+        while end is None and reach < max(len(old) - at, len(new) - place):
+            reach *= 4
+            there = {id(record): i for i, record in enumerate(old[at : at + reach], at)}
+            end = next((i for i, r in enumerate(new[place : place + reach], place) if id(r) in there), None)
+        fresh = new[place:end]
         if fresh:
-            pieces.append((None, tuple(fresh)))
-            fresh = []
-        first, last = i, i + 1
-    if last > 0:
-        pieces.append((first, last))
-    if fresh:
-        pieces.append((None, tuple(fresh)))
+            pieces.append((None, fresh))
+        at, place = (there[id(new[end])], end) if end is not None else (len(old), len(new))
     return tuple(pieces)
+
+
+def _alike(old: tuple[Any, ...], at: int, new: tuple[Any, ...], place: int) -> int:
+    """How many records from there on are the same objects."""
+    number, step = 0, 16
+    while same := [*map(is_, old[at + number : at + number + step], new[place + number : place + number + step])]:
+        if False in same:
+            return number + same.index(False)
+        number, step = number + len(same), min(2 * step, 4096)
+    return number
 
 
 def followed(before: Snapshot, change: Difference) -> Snapshot:
@@ -86,7 +93,7 @@ def followed(before: Snapshot, change: Difference) -> Snapshot:
     made: dict[str, Any] = dict(change.others)
     for name, pieces in change.tuples.items():
         old = getattr(before, name)
-        made[name] = tuple(r for first, rest in pieces for r in (rest if first is None else old[first:rest]))
+        made[name] = tuple(chain.from_iterable(rest if first is None else old[first:rest] for first, rest in pieces))
     return replace(before, **made)
 
 

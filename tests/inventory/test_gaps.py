@@ -93,6 +93,7 @@ def test_a_whole_cluster_lacks_nothing() -> None:
         ([*WHOLE, pod("orphan", owner=named("StatefulSet", "db", version="apps/v1"))], set()),  # none was listed
         ([*WHOLE[:4], *PODS[:2], pod("web-1-2", ready=False)], set()),  # readiness comes and goes
         ([*WHOLE[:3], {**SETS, "status": {**COUNTS, "replicas": 4}}, *PODS], set()),  # scaled between two lists
+        ([*WHOLE[:3], {**SETS, "status": {**COUNTS, "readyReplicas": 2}}, PODS[0], pod("web-1-1", ready=False)], {"Pod"}),
         ([*WHOLE, {**pod("bad"), "spec": 5}], {"Pod"}),
         ([*WHOLE, {**NODE, "status": 5}], {"Node"}),
         ([*WHOLE[:1], {**NODE, "status": 5}, *WHOLE[2:]], {"Node"}),

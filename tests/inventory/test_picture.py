@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.ground.records import replace
 from planner.inventory import succession
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.picture import ADDED, DELETED, MODIFIED, Picture
@@ -69,17 +70,40 @@ class Told:
 
 
 def pod(draw: random.Random) -> Item:
+    """Of a uid of its own mostly, bound to a node that may be gone, and of an owner that may be."""
+    uid = draw.choice((f"u{draw.randrange(10**9)}", f"u{draw.randrange(10**9)}", f"u{draw.randrange(3)}", ""))
+    by = draw.choice(
+        (
+            None,
+            ("ReplicaSet", "serve-1", "apps/v1"),
+            ("StatefulSet", "gone", "apps/v1"),
+            ("StatefulSet", "kruise", "apps.kruise.io/v1"),
+        )
+    )
+    owners = (
+        [{"kind": by[0], "name": by[1], "apiVersion": by[2], "uid": f"uid-{by[1]}", "controller": True}] if by else []
+    )
+    ended = {"deletionTimestamp": "2026-01-01T00:00:00Z"} if draw.random() < 0.2 else {}
     return {
         "kind": "Pod", "apiVersion": "v1",
-        "metadata": {"name": f"p{draw.randrange(8)}", "namespace": draw.choice(NAMESPACES), "uid": f"u{draw.randrange(10**9)}"},
-        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": f"{draw.randrange(1, 9)}00m"}}}]},
-        "status": {"phase": draw.choice(("Pending", "Running"))},
+        "metadata": {"name": f"p{draw.randrange(8)}", "namespace": draw.choice((*NAMESPACES, "ml")), "uid": uid, "ownerReferences": owners, **ended},
+        "spec": {
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": f"{draw.randrange(1, 9)}00m"}}}],
+            **draw.choice(({}, {"nodeName": f"n{draw.randrange(8)}"})),
+        },
+        "status": {
+            "phase": draw.choice(("Pending", "Running", "Succeeded")),
+            "conditions": [{"type": "Ready", "status": draw.choice(("True", "False"))}],
+        },
     }  # fmt: skip
 
 
 def begun() -> Told:
     spec = pod_spec(gpus=1, cpu="3", memory="6Gi")
-    return Told([node("n0", pool="gpu", gpus=1), *deployment("serve", ["n0"], spec)])
+    serve = deployment("serve", ["n0"], spec)
+    for one in serve[:2]:  # they count more than there may be
+        one["status"] = {"replicas": 2, "readyReplicas": 2}
+    return Told([node("n0", pool="gpu", gpus=1), *serve])
 
 
 def taken(told: Told) -> Picture:
@@ -125,6 +149,43 @@ def test_it_is_what_reading_the_lists_gives(seed: int) -> None:
     assert set(ours.pods) == set(read.pods)
     assert (ours.nodes, ours.workloads, ours.presence) == (read.nodes, read.workloads, read.presence)
     assert ours.reading.unreadable == read.reading.unreadable
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(1, 60), st.sampled_from((0, 64)))
+def test_what_goes_with_the_changes_is_what_reading_the_lists_anew_gives(seed: int, changes: int, few: int) -> None:
+    """Order, digest, uids that two have, what is damaged, and what objects tell of others that are missing."""
+    draw, told = random.Random(seed), begun()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("planner.inventory.picture._FEW", few)
+        picture, before = taken(told), None
+        for _ in range(changes):
+            kind, event, item = told.change(draw)
+            picture.fold(kind, event, raw(item))
+            if draw.random() < 0.05:
+                picture.lack(kind, Presence.REFUSED)
+                picture.take(kind, told.listed(kind))
+            if draw.random() < 0.3 or changes < 3:
+                parts = [Part(where=k, items=told.listed(k), kind=k, listed=(k,)) for k in told.objects]
+                ours, read = snapshot(picture), build_snapshot(parts, source="live", taken_at=1.0, versions={})
+                assert {**contents(ours), "problems": ()} == {**contents(read), "problems": ()}
+                assert sorted(one.code for one in ours.problems) == sorted(one.code for one in read.problems)
+                assert ours.reading.partial == read.reading.partial
+                assert before is None or before[0] == hash(before[1].pods), "what was made before stays"
+                before = hash(ours.pods), ours
+        kept = picture._kept["Pod"]
+        assert set(kept._uids) == {one.uid for one in kept.records}, "nothing is kept of what is gone"
+        assert all(0 not in one.values() for one in picture._tally._counts)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.integers(0, 12), max_size=40), st.lists(st.integers(0, 12), max_size=40))
+def test_any_order_is_led_to(first: list[int], last: list[int]) -> None:
+    """Records that come, go, are there twice and change places."""
+    events = [node(f"n{i}", pool="p", gpus=0) for i in range(13)]
+    nodes = build_snapshot([Part(items=events, listed=("Node",))], source="x").nodes
+    old, new = (replace(snapshot(Picture()), nodes=tuple(nodes[i] for i in some)) for some in (first, last))
+    assert succession.followed(old, succession.difference(old, new)).nodes == new.nodes
 
 
 @settings(max_examples=100, deadline=None)
