@@ -59,11 +59,10 @@ def autoscalers_seen(snapshot: Snapshot) -> dict[str, str]:
     for kind, some in (("NodePool", snapshot.node_pools), ("NodeClaim", snapshot.node_claims)):
         for first in some[:1]:
             found.setdefault("karpenter", f"{kind} {first.name} is there")
-    of_labels: dict[int, tuple[str, ...]] = {}  # pods that are alike share theirs
-    for pod in snapshot.pods:
-        if (called := of_labels.get(id(pod.labels))) is None:
-            called = of_labels[id(pod.labels)] = _components(pod.labels)
-        for one in called if not pod.is_terminal else ():
+    of_labels = {id(pod.labels): pod.labels for pod in snapshot.pods}  # pods that are alike share theirs
+    named = {place: called for place, labels in of_labels.items() if (called := _components(labels))}
+    for pod in snapshot.pods if named else ():
+        for one in named.get(id(pod.labels), ()) if not pod.is_terminal else ():
             found.setdefault(one, f"pod {pod.namespace}/{pod.name} runs")
     for event in snapshot.events:
         if event.component in _COMPONENTS:

@@ -137,7 +137,7 @@ def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     of which devices nobody tells, so that as many may be less free."""
     offered = {node.name: node.allocatable for node in snapshot.nodes if any(map(_is_part, node.allocatable))}
     held: dict[tuple[str, str], int] = {}
-    for pod in snapshot.pods:
+    for pod in snapshot.pods if offered else ():
         here = offered.get(pod.node_name) if pod.holds_room else None
         asked = pod_requests(pod.spec) if here else {}
         if here is None or any(is_gpu_resource(name) for name in asked):

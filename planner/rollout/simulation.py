@@ -44,7 +44,7 @@ _MADE: Final = re.compile(r"[0-9a-f]{16}")
 @once_at_any_size
 def _made_before(cluster: Cluster) -> int:
     """What the pods that runs before this one made add to its seed: else it would give its own their names and uids."""
-    return sum(int(pod.uid, 16) for pod in cluster.snapshot.pods if _MADE.fullmatch(pod.uid))
+    return sum(int(pod.uid, 16) for pod in cluster.snapshot.pods if len(pod.uid) == 16 and _MADE.fullmatch(pod.uid))
 
 
 class Way(TypedDict, total=False):
