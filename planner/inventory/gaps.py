@@ -30,7 +30,7 @@ _SIGNS = tuple(sorted({*IN_NAMESPACES, "workloads", "events"} - {*_ASIDE}))
 _PARTS = (Presence.PRESENT, Presence.PARTIAL)
 
 
-class Tally:
+class PodTally:
     """What pods tell of other lists, counted: of a live cluster it goes with the events, since going through 150,000 pods takes 0.2 s.
 
     Attributes
@@ -63,7 +63,7 @@ class Tally:
 
     def take_off(self, pods: Iterable[Pod]) -> None:
         """Count them no more; who has none left is forgotten, or what ended would be kept for ever."""
-        for counts, fewer in zip(self._counts, Tally(pods)._counts, strict=True):
+        for counts, fewer in zip(self._counts, PodTally(pods)._counts, strict=True):
             counts.subtract(fewer)
             for key in fewer:
                 if not counts[key]:
@@ -74,14 +74,14 @@ class Tally:
         return self.there, self.ready, self.lasting_on, self.lasting_of
 
 
-def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: Tally | None = None) -> Snapshot:
+def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: PodTally | None = None) -> Snapshot:
     """`snapshot` with the kinds of which some objects are missing marked so, and why in `Reading.partial`.
 
     `spaces`: of files, namespaces of objects that aren't kept; None of a live cluster, whose lists are of all namespaces. `tally`: of
     its pods, where that is known.
     """
     found = dict(snapshot.reading.partial)
-    for kind, why in _told_by_objects(snapshot, spaces, tally or Tally(snapshot.pods)):
+    for kind, why in _told_by_objects(snapshot, spaces, tally or PodTally(snapshot.pods)):
         found.setdefault(kind, why)
     there = {kind: why for kind, why in found.items() if snapshot.presence.get(kind) in (*_PARTS, Presence.ABSENT)}
     if not there:
@@ -93,7 +93,7 @@ def with_gaps(snapshot: Snapshot, spaces: Collection[str] | None = None, tally: 
     )
 
 
-def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None, tally: Tally) -> Iterator[tuple[str, str]]:
+def _told_by_objects(snapshot: Snapshot, spaces: Collection[str] | None, tally: PodTally) -> Iterator[tuple[str, str]]:
     """(kind, why) of lists that other objects tell more of."""
     is_listed = {kind for kind, state in snapshot.presence.items() if state in _PARTS}
     if NODE.name in is_listed:
@@ -129,7 +129,7 @@ def _owner_key(one: ReplicaSet) -> str:
     return f"{one.owner.kind}/{one.namespace}/{one.owner.name}" if one.owner is not None else ""
 
 
-def _nodes(snapshot: Snapshot, tally: Tally) -> Iterator[tuple[str, str]]:
+def _nodes(snapshot: Snapshot, tally: PodTally) -> Iterator[tuple[str, str]]:
     known = {node.name for node in snapshot.nodes}
     lost = [number for name, number in tally.lasting_on.items() if name not in known]
     if lost:
@@ -140,7 +140,7 @@ def _nodes(snapshot: Snapshot, tally: Tally) -> Iterator[tuple[str, str]]:
 _OWNERS = frozenset(kind.name for kind in (*ROLLING, REPLICA_SET))
 
 
-def _owners(snapshot: Snapshot, tally: Tally, is_listed: set[str]) -> Iterator[tuple[str, str]]:
+def _owners(snapshot: Snapshot, tally: PodTally, is_listed: set[str]) -> Iterator[tuple[str, str]]:
     known = {*(workload.key for workload in snapshot.every_workload), *(one.key for one in snapshot.replica_sets)}
     owned = Counter(
         (one.owner.kind, one.owner.api_group, _owner_key(one))

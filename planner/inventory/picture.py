@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from planner.ground import collector
 from planner.inventory import wire
 from planner.inventory.findings import finding
-from planner.inventory.gaps import Tally, with_gaps
+from planner.inventory.gaps import PodTally, with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.parse import (
     DAMAGE,
@@ -153,7 +153,7 @@ class Picture:
             str, dict[str, _Seen | None]
         ] = {}  # kind → key → what it was when `_kept` was brought up to date
         self._kept: dict[str, _Kept] = {kind: _Kept() for kind in self._objects}
-        self._tally = Tally()  # of pods
+        self._tally = PodTally()  # of pods
         self._digests = _Digests()
         self.changes = 0  # that made a difference, since the beginning
 
