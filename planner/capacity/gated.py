@@ -27,6 +27,7 @@ from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.run import Revision
+from planner.rollout.told import less_sure
 
 
 class GatedWorkload(Record):
@@ -35,7 +36,8 @@ class GatedWorkload(Record):
     Attributes
     ----------
     alone, together : its verdict by itself, and with all others of the change at once
-    verdict : the graver of the two; `reason`, `sentence` and `scheduler_message` are that one's
+    verdict : the graver of the two; `reason`, `sentence`, `but` (what may decide otherwise) and `scheduler_message` are that one's, of
+        two alike those of the one that is less sure
     lowest_ready : Ready pods at the worst moment of either; None for a workload that is new, and where nothing could be played
     more_gpus : GPUs asked for beyond today, once the change is through; negative for less
     extra_gpus : GPUs on nodes that have to be added for it
@@ -57,6 +59,7 @@ class GatedWorkload(Record):
     together: Verdict
     reason: Reason
     sentence: Text
+    but: Text = NO_WORDS
     scheduler_message: Text = NO_WORDS
     replicas: int = 0
     lowest_ready: int | None = None
@@ -103,7 +106,7 @@ def gated(
     mine, ours = alone.workloads[0], together.workloads[place]
     shared = Verdict.UNKNOWN if alone.verdict is Verdict.UNKNOWN else ours.verdict  # what isn't known stays so together
     verdict = min((alone.verdict, shared), key=_GRAVITY.__getitem__)
-    is_alone = verdict is alone.verdict
+    is_alone = verdict is alone.verdict and not (verdict is shared and together.but and not alone.but)
     told, source = (mine, alone) if is_alone else (ours, together)
     before, placed = change.before, change.placed
     old, new = _pods(snapshot, change, mine.replicas)
@@ -119,7 +122,8 @@ def gated(
         alone=alone.verdict,
         together=shared,
         reason=told.reason,
-        sentence=Text(alone.sentence) if is_alone else Text(f"together with the others: {ours.sentence}"),
+        sentence=Text(alone.sentence) if is_alone else less_sure(f"together with the others: {ours.sentence}", together.but),
+        but=source.but,
         scheduler_message=told.scheduler_message,
         replicas=told.replicas,
         lowest_ready=None if before is None or not played else min(mine.lowest_ready, ours.lowest_ready),

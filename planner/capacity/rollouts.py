@@ -118,10 +118,14 @@ def rollout(
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
         lacking = unread(prepared.snapshot, prepared.revisions, completes=run.completed)
         ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=lacking)
-    keys = workload_keys_by_owner(run)
+    keys, twice = workload_keys_by_owner(run), attached_twice(run, prepared.revisions)
     pending = pending_pods(run, keys)
+    buts = [str(one.what) for one in twice[:1]]
+    buts += [f"it {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
+    buts += [str(clocks.sentence)] if clocks.sentence else []
+    but = ". ".join(f"But {one}" for one in buts)
     parts = tuple(
-        workload_rollout(run, revision, pod_times, pending)
+        workload_rollout(run, revision, pod_times, pending, but)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
@@ -140,18 +144,12 @@ def rollout(
         )  # fmt: skip
         remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
     shown = stuck or max(parts, key=lambda p: p.seconds)
-    sentence, headline = jointly(parts, shown)
-    twice = attached_twice(run, prepared.revisions)
-    if twice:
-        sentence = Text(f"{sentence}. But {twice[0].what}")
-    if 0 < ties.completed_runs < ties.runs:
-        sentence = Text(f"{sentence}. But it {ties.outcome}")
-    if clocks.sentence:
-        sentence = Text(f"{sentence}. But {clocks.sentence}")
+    sentence, headline = jointly(parts, shown, but)
     result = RolloutResult(
         verdict=shown.verdict,
         reason=shown.reason,
         sentence=sentence,
+        but=Text(but),
         headline=headline,
         workloads=parts,
         ticks=run.ticks,
@@ -364,7 +362,7 @@ def _needs_growth(
             )
         )
     shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
-    sentence, headline = jointly(parts, shown)
+    sentence, headline = jointly(parts, shown, result.but)
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,

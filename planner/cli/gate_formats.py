@@ -29,7 +29,7 @@ _RULES: Final = {
     Verdict.STUCK: "The rollout would never complete",
     Verdict.NEEDS_GROWTH: "The rollout completes only once a node pool has grown",
     Verdict.UNKNOWN: "Whether the rollout completes isn't known",
-    Verdict.COMPLETES: "The rollout completes, and the policy refuses it",
+    Verdict.COMPLETES: "The rollout completes, and the policy refuses it or something may decide otherwise",
 }
 
 
@@ -201,11 +201,11 @@ def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
 
 
 def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
-    return [part for part in found.workloads if part.verdict is not Verdict.COMPLETES or part.refusals]
+    return [part for part in found.workloads if part.verdict is not Verdict.COMPLETES or part.refusals or part.but]
 
 
 def _why(part: GatedWorkload) -> str:
-    said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES else []
+    said = [str(part.sentence)] if part.verdict is not Verdict.COMPLETES or part.but else []
     said += [_growth(part)] if part.extra_nodes else []
     return "; ".join([*said, *map(str, part.refusals), *(f"warning: {warning}" for warning in part.warnings)])
 

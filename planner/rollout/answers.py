@@ -242,6 +242,7 @@ class RolloutResult(RolloutOutcome):
     """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
 
     headline: Text  # a dozen words for whoever decides, without the verdict
+    but: Text = NO_WORDS  # what may decide otherwise: so its sentence ends
     workloads: tuple[WorkloadRollout, ...]
     ticks: int
     seconds: float

@@ -131,21 +131,27 @@ def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ..
     return tuple(found.values())
 
 
-def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout) -> tuple[Text, Text]:
-    """How several rollouts go together, in a sentence and in a dozen words; `shown` is the one that decides."""
+def less_sure(sentence: str, but: str) -> Text:
+    """`sentence` with what may decide otherwise, wherever it is told."""
+    return Text(f"{sentence}. {but}" if but else sentence)
+
+
+def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout, but: str = "") -> tuple[Text, Text]:
+    """How several rollouts go together, in a sentence and in a dozen words; `shown` is the one that decides. `but`: what may decide
+    otherwise, which one alone has said."""
     if len(parts) == 1:
         return shown.sentence, shown.headline
     done, every = [p.verdict is Verdict.COMPLETES for p in parts], f"{len(parts):,}"
     if all(done):
         takes = duration(max(p.seconds for p in parts))
         return (
-            Text(f"completes: all {every} rollouts finish together"),
+            less_sure(f"completes: all {every} rollouts finish together", but),
             Text(f"all {every} finish together, in about {takes}"),
         )
     first = parts[done.index(False)]
     some, verb = f"{sum(done):,} of {every}", "" if first.verdict is Verdict.NEEDS_GROWTH else "is "
     return (
-        Text(f"{some} rollouts finish; {first.workload} {verb}{shown.sentence}"),
+        less_sure(f"{some} rollouts finish; {first.workload} {verb}{shown.sentence}", but),
         Text(f"{some} finish; of {short_name(first.workload)} {shown.headline}"),
     )
 
@@ -192,9 +198,10 @@ def _stuck(run: Run, revision: Revision, why: Impasse) -> str:
 
 
 def workload_rollout(
-    run: Run, revision: Revision, pod_times: PodTimes, pending: Iterable[PendingPods]
+    run: Run, revision: Revision, pod_times: PodTimes, pending: Iterable[PendingPods], but: str = ""
 ) -> WorkloadRollout:
-    """What became of one changed workload. `pending`: all that wait at the end (`pending_pods`)."""
+    """What became of one changed workload. `pending`: all that wait at the end (`pending_pods`); `but`: what may decide otherwise, which is
+    said of it where nothing else changes."""
     after = revision.after
     key = after.key
     moments = run.moments[key]
@@ -213,7 +220,7 @@ def workload_rollout(
         workload=key,
         verdict=run.verdict(key),
         reason=why.reason if why else Reason.NONE,
-        sentence=Text(sentence),
+        sentence=less_sure(sentence, but if len(run.revisions) == 1 else ""),
         headline=Text(headline),
         replicas=_desired(run, after),
         max_surge=surge,

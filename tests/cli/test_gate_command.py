@@ -116,6 +116,32 @@ def test_two_that_complete_alone_and_not_together(capsys: pytest.CaptureFixture[
     assert loser["sentence"].startswith("together with the others: stuck")
 
 
+@pytest.mark.parametrize(("free", "bound", "verdict"), [(1, 1, "completes"), (4, 3, "stuck")])
+def test_what_chance_decides_together_is_told_as_what_it_decides_alone(
+    capsys: pytest.CaptureFixture[str], folder: Path, free: int, bound: int, verdict: str
+) -> None:
+    """``a…`` go to any of the nodes, the others to one of them each; every one completes alone."""
+    items = json.loads((folder / "cluster.json").read_text())["items"]
+    items += [node(f"gpu-{n}", pool="gpu", gpus=1) for n in range(2, free + bound + 1)]
+    (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    on = [{"kubernetes.io/hostname": f"gpu-{n}"} for n in range(1, bound + 1)]
+    others = [changed(f"b{n}", gpus=1, nodeSelector=where) for n, where in enumerate(on)]
+    file = write(folder, *(changed(f"a{n}", gpus=1) for n in range(free)), *others)
+    _, found = document(capsys, "cluster.json", "-f", file)
+    assert {one["alone"] for one in found["workloads"]} == {"completes"}
+    assert found["together"] == verdict
+    with pytest.raises(SystemExit):
+        main(["rollout", "cluster.json", "-f", file, "--output", "json"])
+    rolled = json.loads(capsys.readouterr().out)["result"]
+    assert rolled["but"].startswith("But it depends on placement and on whose controller is first: completes in ")
+    assert rolled["sentence"] == found["together_sentence"]
+    assert rolled["sentence"].endswith(rolled["but"])
+    told = [one["sentence"] for one in found["workloads"] if one["verdict"] == verdict]
+    assert all(one.startswith("together with the others: ") and one.endswith(rolled["but"]) for one in told)
+    for written in ("text", "markdown", "github", "sarif"):
+        assert "depends on placement" in gate(capsys, "cluster.json", "-f", file, "--output", written)[1]
+
+
 def test_what_is_as_it_was_is_not_asked(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     cluster = json.loads((folder / "cluster.json").read_text())["items"]
     same = next(one for one in cluster if one["kind"] == "Deployment" and one["metadata"]["name"] == "full")
