@@ -122,7 +122,9 @@ def gated(
         alone=alone.verdict,
         together=shared,
         reason=told.reason,
-        sentence=Text(alone.sentence) if is_alone else less_sure(f"together with the others: {ours.sentence}", together.but),
+        sentence=Text(alone.sentence)
+        if is_alone
+        else less_sure(f"together with the others: {ours.sentence}", together.but),
         but=source.but,
         scheduler_message=told.scheduler_message,
         replicas=told.replicas,

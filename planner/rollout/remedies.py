@@ -21,7 +21,7 @@ from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settle
 from planner.kubernetes.kinds import DEPLOYMENT, ROLLING_UPDATE
 from planner.kubernetes.nodes import gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
-from planner.kubernetes.records import FrozenMap, Node, Workload
+from planner.kubernetes.records import FrozenMap, Node, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
@@ -351,25 +351,28 @@ def _smaller_request(case: _Case) -> Iterator[Remedy]:
     free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
     if free * 2 < asked or free <= 0:
         return
-    container = case.workload.template.spec.containers[0]
-    requests = FrozenMap({**container.requests, name: free})
-    spec = replace(case.workload.template.spec, containers=(replace(container, requests=requests),))
-    admitted = replace(shape.spec.containers[0], requests=FrozenMap({**shape.spec.containers[0].requests, name: free}))
-    smaller = replace(shape.spec, containers=(admitted, *shape.spec.containers[1:]))
-    room = replace(case.room, shape=compile_shape(case.cluster, shape.namespace, shape.labels, smaller))
+    template = case.workload.template
+    smaller = compile_shape(case.cluster, shape.namespace, shape.labels, _asking(shape.spec, name, free))
+    room = replace(case.room, shape=smaller)
     if case.room.shape is not None and room.is_short(case.cluster, case.workload):
         return
-    run = case.attempt(replace(case.workload, template=replace(case.workload.template, spec=spec)))
+    run = case.attempt(replace(case.workload, template=replace(template, spec=_asking(template.spec, name, free))))
     if run is not None:
-        text = format_amount(free, name)
+        text, container = format_amount(free, name), template.spec.containers[0].name
         resources: dict[str, dict[str, str]] = {"requests": {name: text}}
         yield case.remedy(
             RemedyKind.SMALLER_REQUEST,
             f"Ask for {text} {name} instead of {format_amount(asked, name)}",
             f"{_at_worst(case, run)}; only if the program can live with it",
             run,
-            patch={"spec": {"template": {"spec": {"containers": [{"name": container.name, "resources": resources}]}}}},
+            patch={"spec": {"template": {"spec": {"containers": [{"name": container, "resources": resources}]}}}},
         )
+
+
+def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
+    """The spec of which the first container asks for so much."""
+    first, *others = spec.containers
+    return replace(spec, containers=(replace(first, requests=FrozenMap({**first.requests, name: amount})), *others))
 
 
 def _larger_quota(case: _Case) -> Iterator[Remedy]:
