@@ -41,11 +41,12 @@ class Asked(Generic[Settings]):
     @contextmanager
     def more(self, label: str, *, is_open: bool = False, but: Collection[str] = ()) -> Iterator[bool]:
         """A part for the settings that weren't shown so far, without those in `but`: drawn once it is opened, and while one of
-        them is given; gives whether it is. A field costs the browser of whoever looks and the server, closed or not."""
+        them is given; gives whether it is. It begins open where the link says one, so that nothing given is hidden; whether it is
+        open is each page's own. A field costs the browser of whoever looks and the server, closed or not."""
         record: Any = self.record
         holds = {one.name for one in settings_of(record)}.difference(self._names, but, link.EVERYWHERE)
-        is_given = link.gives(holds)
-        with link.expander(label, key="more", icon=":material/tune:", is_open=is_open) as is_drawn:
+        key, is_given = f"more_{record.__name__.removesuffix('Settings').lower()}", link.gives(holds)
+        with link.expander(label, key=key, icon=":material/tune:", is_open=is_open or link.says(holds)) as is_drawn:
             yield is_drawn or is_given
 
     def forget(self, *names: str) -> None:

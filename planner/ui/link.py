@@ -175,9 +175,12 @@ def expander(label: str, *, key: str, is_open: bool = False, **more: Any) -> Ite
 def gives(keys: Collection[str]) -> bool:
     """Whether the link or the session says something of one of `keys`, widgets that may not have been drawn; 0 is something."""
     said = map(st.session_state.get, keys)
-    return any(key in st.query_params for key in keys) or any(
-        one not in (None, "", []) and one is not False for one in said
-    )
+    return says(keys) or any(one not in (None, "", []) and one is not False for one in said)
+
+
+def says(keys: Collection[str]) -> bool:
+    """Whether the link says something of one of `keys`."""
+    return any(key in st.query_params for key in keys)
 
 
 def number(

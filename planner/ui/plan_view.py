@@ -56,9 +56,7 @@ def line(snapshot: Snapshot) -> None:
 def settings() -> PlanSettings:
     """The budgets; each is in the link."""
     asked = Asked(PlanSettings)
-    names = ("least_ready_percent", "most_nodes", "most_usd", "rollouts_per_month", "limits")
-    is_open = any(name in st.query_params for name in names)  # the link says something of what is in it
-    with asked.more("Budgets", is_open=is_open) as is_drawn:
+    with asked.more("Budgets") as is_drawn:
         if is_drawn:
             with st.grid(min_column_width=240, gap="small"):
                 asked.show("least_ready_percent")

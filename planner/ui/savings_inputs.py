@@ -61,9 +61,8 @@ def settings(known: Derived) -> SavingsSettings:
                 default=Fallback.ON_DEMAND,
                 help="Wait for one, or let on-demand nodes stand in.",
             )
-        # open where the link says something of what is in it, so that nothing given is hidden
         given = next((setting.group for setting in SETTINGS if setting.name in st.query_params), None)
-        with asked.more("Assumptions", is_open=given is not None, but=("workload",)) as is_drawn:
+        with asked.more("Assumptions", but=("workload",)) as is_drawn:
             if is_drawn:
                 _assumptions(asked, work, known, given)
     return asked.settings(workload=known.workload)

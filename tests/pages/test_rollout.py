@@ -120,7 +120,7 @@ def test_a_link_that_is_stuck_for_another_reason(query: dict[str, str], words: s
     ids=str,
 )
 def test_what_cannot_be_read_gets_a_sentence_and_the_inputs_stay(query: dict[str, str], words: str) -> None:
-    app = visit("rollout", full(), **query, more="true")
+    app = visit("rollout", full(), **query, more_rollout="true")
     assert words in said(app)
     assert app.segmented_control[0].label == "Change"
     if query.get("by") != "manifest":
@@ -286,7 +286,7 @@ def linked(app: AppTest) -> str:
 
 
 def test_a_patch_that_was_typed_stands_in_the_link_as_its_digest() -> None:
-    app = visit("rollout", full(), more="true")
+    app = visit("rollout", full(), more_rollout="true")
     app.text_area[0].set_value(PRIVATE).run()
     assert not app.exception
     assert linked(app) == digest_of(PRIVATE)

@@ -34,6 +34,9 @@ PARTS = {"rollout": ("workload", "also"), "spot_savings": ("workload",), "plan":
 """Pages with a part of further settings → parameters that other widgets ask for."""
 
 
+MORE = {"rollout": "more_rollout", "spot_savings": "more_savings", "plan": "more_plan"}
+
+
 def fields(app: AppTest) -> dict[str, Any]:
     """Key → widget of the page, outside the sidebar."""
     kinds = (app.main.text_input, app.main.number_input, app.main.toggle, app.main.text_area, app.main.selectbox)
@@ -44,13 +47,17 @@ def fields(app: AppTest) -> dict[str, Any]:
 @pytest.mark.parametrize("page", PARTS)
 def test_further_settings_are_drawn_once_they_are_opened_or_given(page: str) -> None:
     """Each one that is drawn there is drawn for a link that gives it too: else the answer would be one without it."""
-    closed, opened = fields(visit(page)), fields(visit(page, more="true"))
+    closed, opened = fields(visit(page)), fields(visit(page, **{MORE[page]: "true"}))
+    others = {key: "true" for other, key in MORE.items() if other != page}
+    assert fields(visit(page, **others)).keys() == closed.keys()
     inside = {key: one for key, one in opened.items() if key not in closed}
     assert len(inside) >= 5
     assert set(closed) < set(opened) or not closed
     value = next(key for key in inside if key in ("cpu", "base_nodes", "most_nodes"))
     for given in ("0", "2"):
-        assert str(fields(visit(page, None, **{value: given}))[value].value) == given
+        asked = visit(page, None, **{value: given})
+        assert str(fields(asked)[value].value) == given
+        assert [part.proto.expanded for part in asked.main.expander if ":material/tune:" in part.proto.icon] == [True]
     record = {"rollout": RolloutSettings, "spot_savings": SavingsSettings, "plan": PlanSettings}[page]
     told = {one.name for one in settings_of(record)}.difference(closed, PARTS[page], EVERYWHERE)
     assert set(inside) <= told
