@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
@@ -33,6 +34,7 @@ from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
 
@@ -195,7 +197,10 @@ class _Asked:
     ) -> None:
         self.cluster, self.revisions, self.stuck, self.how, self.seed = cluster, revisions, stuck, how, seed
         self.consumers = Consumers.of(cluster.snapshot, revisions)
-        self.buffered = buffered(cluster)
+
+    @cached_property
+    def buffered(self) -> tuple[LivePod, ...]:
+        return buffered(self.cluster)
 
     def played(self, waves: Sequence[Sequence[_New]], *, others_last_of: int | None = None) -> Run:
         """The rollout, to which each wave of nodes comes once nothing moves.

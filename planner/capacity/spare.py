@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import recompiled
+from planner.ground.budget import too_large
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONSUMES_REQUEST
 from planner.kubernetes.records import CapacityBuffer, Finding, Labels, ProvisioningRequest, Severity, Snapshot
@@ -28,16 +29,26 @@ BUFFER: Final = "CapacityBuffer"
 _REQUEST: Final = "ProvisioningRequest"
 _ACTIVE: Final = "buffer.x-k8s.io/active-capacity"
 _CHECKS: Final = frozenset({"check-capacity.autoscaling.x-k8s.io", "check-capacity.kubernetes.io"})
-_MOST_PODS: Final = 256  # of all buffers
+_MOST_PODS: Final = (
+    5_000  # of all buffers; of more nothing is known: without some of them a pool that they fill would grow
+)
 
 
 def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
-    """The pods that cluster-autoscaler has wait for the buffers it provisions: none is admitted, so none has its class' priority."""
+    """The pods that cluster-autoscaler has wait for the buffers it provisions: none is admitted, so none has its class' priority.
+
+    Raises
+    ------
+    TooLargeError
+        When they are too many to play.
+    """
     snapshot, found = cluster.snapshot, list[LivePod]()
     templates = {(pod_template.namespace, pod_template.name): pod_template for pod_template in snapshot.pod_templates}
     for buffer in snapshot.capacity_buffers:
         if _why_not(snapshot, buffer):
             continue
+        if len(found) + buffer.replicas > _MOST_PODS:
+            raise too_large()
         template = templates[buffer.namespace, buffer.template]
         spec = replace(template.spec, priority_class_name="")
         shape = compile_shape(cluster, buffer.namespace, template.labels, spec)
@@ -46,7 +57,7 @@ def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
                 shape=shape, namespace=buffer.namespace, name=f"capacity-buffer-{buffer.name}-{i}", number=0, created_at=0.0,
                 uid=f"{_name(buffer)}/{i}", owner=_name(buffer),
             )
-            for i in range(min(buffer.replicas, _MOST_PODS - len(found)))
+            for i in range(buffer.replicas)
         ]  # fmt: skip
     return tuple(found)
 

@@ -126,6 +126,17 @@ def test_a_buffer_waits_beside_the_pods_that_wait_and_keeps_its_nodes() -> None:
     assert "1 node goes again" in again
 
 
+def test_all_pods_of_a_large_buffer_are_counted() -> None:
+    assert asked(full(buffer(300)), most=400).extra_nodes == 301
+    assert asked(full(buffer(300)), most=290).extra_nodes == 289  # the pool's maximum
+    found = asked(full(buffer(5_001)), most=9_000)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "is too large to play through" in str(found.sentence)
+    assert (
+        asked(with_one_free(buffer(5_001))).verdict is Verdict.COMPLETES
+    )  # and nothing is said of nodes that come though it does
+
+
 @pytest.mark.parametrize(
     ("objects", "why"),
     [
