@@ -230,8 +230,8 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
 def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool) -> str:
     """Lists that weren't given, whose objects may change the verdict, in words; "" where that is known. Where none stand in what was
     given there may just be none, and kubectl tells no difference. So autoscalers are asked about by changed replicas alone, and what may
-    refuse pods of a rollout that completes where there are no PriorityClasses either: every cluster has some, so that not all was
-    asked for. Who was refused a list is told of elsewhere (`planner.rollout.unknowns`)."""
+    refuse pods of a rollout that completes, or make others that take their room, where there are no PriorityClasses either: every
+    cluster has some, so that not all was asked for. Who was refused a list is told of elsewhere (`planner.rollout.unknowns`)."""
     presence = snapshot.presence.get("HorizontalPodAutoscaler")
     open_to_them = (
         r.after.traits.has_replicas
@@ -241,9 +241,12 @@ def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool
     )
     said = ["whether an autoscaler sets other replicas isn't known: none were read"] if any(open_to_them) else []
     if completes and snapshot.presence.get("PriorityClass") is Presence.ABSENT:
-        kinds = [kind for kind in ("ResourceQuota", "LimitRange") if snapshot.presence.get(kind) is Presence.ABSENT]
-        if kinds:
-            said.append(f"whether {listing([several(kind) for kind in kinds])} refuse pods isn't known: none were read")
+        read = {kind for kind, presence in snapshot.presence.items() if presence is not Presence.ABSENT}
+        read |= {one.kind for one in snapshot.unplayed}
+        may = {"refuse": ("ResourceQuota", "LimitRange"), "make": ("Job", "CronJob")}
+        which = {does: [several(kind) for kind in kinds if kind not in read] for does, kinds in may.items()}
+        if parts := [f"{listing(kinds)} {does} pods" for does, kinds in which.items() if kinds]:
+            said.append(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
     return "; ".join(said)
 
 

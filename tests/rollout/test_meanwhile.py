@@ -223,8 +223,8 @@ def test_the_autoscaler_that_keda_makes_is_kedas() -> None:
     assert [one.kind for one in autoscalers_of(found, WORKER)] == [KEDA]
 
 
-def test_where_not_all_was_asked_for_nobody_knows_of_quotas() -> None:
-    """Every cluster has PriorityClasses: where they lack, quotas that don't stand there may be. What is stuck they don't free."""
+def test_where_not_all_was_asked_for_nobody_knows_of_quotas_and_jobs() -> None:
+    """Every cluster has PriorityClasses: where they lack, quotas that don't stand there may be, and Jobs. What is stuck they don't free."""
     items = [node("gpu-0", gpus=2), *deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))]
     quota = {
         "apiVersion": "v1",
@@ -239,11 +239,23 @@ def test_where_not_all_was_asked_for_nobody_knows_of_quotas() -> None:
         "spec": {"limits": []},
     }
     scenario = Scenario(changes=(WorkloadChange(workload=WORKER),), with_remedies=False)
-    said = "completes in every placement; whether {} refuse pods isn't known: none were read"
+    jobs = {
+        kind: {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": "j", "namespace": "other"}, "spec": {}}
+        for kind in ("Job", "CronJob")
+    }
+    jobs["Job"]["status"] = {"conditions": [{"type": "Complete", "status": "True"}]}
+    jobs["CronJob"]["spec"] = {
+        "suspend": True,
+        "schedule": "0 0 * * *",
+        "jobTemplate": {"spec": {"template": {"spec": pod_spec()}}},
+    }
+    said = "completes in every placement; whether {} isn't known: none were read"
     for more, lacking in (
-        ([], "ResourceQuotas and LimitRanges"),
-        ([quota], "LimitRanges"),
-        ([limits], "ResourceQuotas"),
+        ([], "ResourceQuotas and LimitRanges refuse pods, or Jobs and CronJobs make pods,"),
+        ([quota], "LimitRanges refuse pods, or Jobs and CronJobs make pods,"),
+        ([limits, jobs["Job"]], "ResourceQuotas refuse pods, or CronJobs make pods,"),
+        ([limits, *jobs.values()], "ResourceQuotas refuse pods"),
+        ([quota, limits, jobs["CronJob"]], "Jobs make pods"),
     ):
         found = rollouts.rollout(snapshot(*items, more), scenario)
         assert found.verdict is Verdict.COMPLETES
