@@ -110,7 +110,7 @@ def _shape(cluster: Cluster, workload: Workload) -> Shape:
 
 
 def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
-    if not shape.is_simple or shape.absent or shape.blocked or _is_kept_away(cluster, shape):
+    if not _goes_by_amounts(cluster, shape):
         return False
     own = {id(p.spec): p.spec for p in pods}
     asks = dict(shape.asks)
@@ -126,9 +126,12 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
     return not _is_contested(cluster, shape, places)
 
 
-def _is_kept_away(cluster: Cluster, shape: Shape) -> bool:
-    """Whether some pod's required anti-affinity speaks of the shape's pods: then nodes can't be judged one by one."""
-    return bool(anti_terms(cluster).about(cluster, shape.namespace, shape.labels))
+def _goes_by_amounts(cluster: Cluster, shape: Shape) -> bool:
+    """Whether nodes can be judged one by one, and all that judges is known: not where some pod's required anti-affinity speaks of the
+    shape's pods, nor where a volume's claim wasn't seen."""
+    if not shape.is_simple or shape.absent or shape.blocked or shape.storage.unknown:
+        return False
+    return not anti_terms(cluster).about(cluster, shape.namespace, shape.labels)
 
 
 def _is_contested(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
@@ -301,7 +304,7 @@ def _turns(turns: int, *, lowest_ready: int, pods: int) -> Course:
 def _takes_its_place(cluster: Cluster, shape: Shape, pods: list[Pod], nodes: tuple[int, ...], others: int) -> bool:
     """Whether a new pod surely fits where an old one on `nodes` was, once that is gone, one a node at a time; `others` of
     them may have gone to nodes of their choice before."""
-    if not shape.is_simple or shape.absent or shape.blocked or _is_kept_away(cluster, shape):
+    if not _goes_by_amounts(cluster, shape):
         return False
     wanted = pod_requests(shape.spec)
     if any(pod_requests(spec) != wanted for spec in {id(p.spec): p.spec for p in pods}.values()):

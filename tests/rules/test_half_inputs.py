@@ -358,3 +358,17 @@ def test_what_hangs_on_a_list_is_known_where_all_of_it_was_seen() -> None:
         found = Snapshot(taken_at=0.0, source="", digest="", presence=FrozenMap({POD.name: presence}))
         assert found.if_known(7, POD.name) == expected
         assert found.if_known(7, NODE.name) == 7, "nobody looked for that list"
+
+
+def test_a_workload_whose_claims_were_not_seen_is_not_known_at_any_door() -> None:
+    """The list of all counts what is alike in place of playing it: a claim may keep its pods from nodes that have room."""
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    made = deployment("web", ["n0"], pod_spec(volumes=[volume]), strategy={"type": "Recreate"})
+    of, other = snapshot(node("n0"), *made), json.loads(json.dumps(made[0]))
+    other["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    [line] = overviews.overview(of).workloads
+    played = rollout.answer(of, RolloutSettings(workloads=(WEB,), runs=1), GIVEN)
+    gated = gate.answer(of, GateSettings(manifest=json.dumps(other)), GIVEN)
+    assert [line.verdict, played.verdict, gated.together] == [Verdict.UNKNOWN] * 3
+    assert "the snapshot doesn't hold PersistentVolumeClaims" in str(line.sentence)
+    assert reviewed(of, json.dumps(other)).silence is Silence.NOT_KNOWN
