@@ -131,12 +131,12 @@ def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ..
     return tuple(found.values())
 
 
-def less_sure(sentence: str, but: str) -> Text:
+def less_sure(sentence: str, but: str | Text) -> Text:
     """`sentence` with what may decide otherwise, wherever it is told."""
     return Text(f"{sentence}. {but}" if but else sentence)
 
 
-def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout, but: str = "") -> tuple[Text, Text]:
+def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout, but: str | Text = "") -> tuple[Text, Text]:
     """How several rollouts go together, in a sentence and in a dozen words; `shown` is the one that decides. `but`: what may decide
     otherwise, which one alone has said."""
     if len(parts) == 1:

@@ -226,20 +226,20 @@ def test_the_autoscaler_that_keda_makes_is_kedas() -> None:
 def test_where_not_all_was_asked_for_nobody_knows_of_quotas_and_jobs() -> None:
     """Every cluster has PriorityClasses: where they lack, quotas that don't stand there may be, and Jobs. What is stuck they don't free."""
     items = [node("gpu-0", gpus=2), *deployment("worker", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(1, 0))]
-    quota = {
+    quota: Item = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": {"name": "q", "namespace": "other"},
         "spec": {"hard": {"pods": "9"}},
     }
-    limits = {
+    limits: Item = {
         "apiVersion": "v1",
         "kind": "LimitRange",
         "metadata": {"name": "l", "namespace": "other"},
         "spec": {"limits": []},
     }
     scenario = Scenario(changes=(WorkloadChange(workload=WORKER),), with_remedies=False)
-    jobs = {
+    jobs: dict[str, Item] = {
         kind: {"apiVersion": "batch/v1", "kind": kind, "metadata": {"name": "j", "namespace": "other"}, "spec": {}}
         for kind in ("Job", "CronJob")
     }

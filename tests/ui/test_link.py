@@ -47,9 +47,9 @@ def fields(app: AppTest) -> dict[str, Any]:
 @pytest.mark.parametrize("page", PARTS)
 def test_further_settings_are_drawn_once_they_are_opened_or_given(page: str) -> None:
     """Each one that is drawn there is drawn for a link that gives it too: else the answer would be one without it."""
-    closed, opened = fields(visit(page)), fields(visit(page, **{MORE[page]: "true"}))
+    closed, opened = fields(visit(page)), fields(visit(page, None, **{MORE[page]: "true"}))
     others = {key: "true" for other, key in MORE.items() if other != page}
-    assert fields(visit(page, **others)).keys() == closed.keys()
+    assert fields(visit(page, None, **others)).keys() == closed.keys()
     inside = {key: one for key, one in opened.items() if key not in closed}
     assert len(inside) >= 5
     assert set(closed) < set(opened) or not closed
