@@ -79,7 +79,8 @@ def _history_until(url: str, cluster: str, until: float) -> History:
 
 @st.cache_resource(ttl="1h", max_entries=8, show_spinner="Reading a snapshot …")
 def _snapshot(url: str, one: StoredSnapshot) -> Snapshot:
-    return Store(url).snapshot(one)
+    """Called by its time here, where it is kept: another record at each visit would have its name worked out anew, and its tables."""
+    return replace(Store(url).snapshot(one), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
 
 
 @st.cache_resource(ttl="5m", max_entries=4, show_spinner="Reading the store …")  # of all snapshots of all clusters
@@ -118,11 +119,11 @@ def clusters() -> tuple[str, ...]:
 
 def latest(cluster: str) -> Snapshot:
     """The newest snapshot of a cluster, called by its name."""
-    return _called(_url(), latest_of(_snapshots(_url(), cluster), time.time()))
+    return _seen(_url(), latest_of(_snapshots(_url(), cluster), time.time()))
 
 
-def _called(url: str, one: StoredSnapshot) -> Snapshot:
-    return replace(sign_in.seen(_snapshot(url, one)), source=f"{one.cluster}@{names.time_text(one.taken_at)}")
+def _seen(url: str, one: StoredSnapshot) -> Snapshot:
+    return sign_in.seen(_snapshot(url, one))
 
 
 def history() -> History:
@@ -201,7 +202,7 @@ def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], His
             later = link.select("To", newest_first, key="to", is_always=bool(made))
     first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
     said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
-    return (_called(url, first), _called(url, last)), said
+    return (_seen(url, first), _seen(url, last)), said
 
 
 def moment() -> None:
@@ -213,6 +214,6 @@ def moment() -> None:
         texts = {names.time_text(stored.taken_at): stored for stored in reversed(every)}
         chosen = link.select("Taken", list(texts), key="moment")
         if st.button("Look at it", icon=":material/visibility:", key="look-at-moment"):
-            session.adopt(_called(url, texts[chosen]))
+            session.adopt(_seen(url, texts[chosen]))
             st.rerun()
         st.caption(f"{words.count(len(every), 'snapshot')} of {words.literal(cluster)} in the store.")

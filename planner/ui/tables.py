@@ -129,7 +129,11 @@ def _least(words: Mapping[str, Sequence[str]], asked: Mapping[str, int], *, in_p
 
 def _lines(text: str, pixels: int) -> int:
     """Lines that `text` takes in a column so wide."""
-    return sum(len(textwrap.wrap(line, _letters(pixels), break_on_hyphens=False)) for line in text.split("\n"))
+    most = _letters(pixels)
+    return sum(
+        1 if line.strip() and len(line.expandtabs()) <= most else len(textwrap.wrap(line, most, break_on_hyphens=False))
+        for line in text.split("\n")
+    )
 
 
 def _length(text: str) -> float:

@@ -17,6 +17,7 @@ from planner.questions.question import Given
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store
+from planner.ui import stored
 from planner.ui.stored import VARIABLE
 from planner.ui.uploads import Kept
 from tests.architecture.tree import ROOT
@@ -105,6 +106,14 @@ def test_a_moment_of_the_store_is_looked_at_on_every_page(store: str) -> None:
     app.button(key="look-at-moment").click().run()
     assert app.session_state["_clusters"][-1].source == f"prod@eu@{first}"
     assert app.session_state["cluster"] == f"prod@eu@{first}"
+
+
+@pytest.mark.usefixtures("store")
+def test_a_snapshot_of_the_store_is_one_record_for_all_visits() -> None:
+    """Its name is worked out of all that it holds, and its tables are kept with it."""
+    newest = stored.latest("prod@eu")
+    assert newest.source == f"prod@eu@{time_text(newest.taken_at)}"
+    assert stored.latest("prod@eu") is newest
 
 
 @pytest.mark.parametrize(("name", "value"), [("time_zone", "Middle/Earth"), ("lead_days", "-3"), ("clusters", "none"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.tables import Rows
-from planner.ui.tables import broken, fitted
+from planner.ui.tables import _letters, _lines, broken, fitted
 
 ROWS: Rows = [
     {"workload": "Deployment/kube-system/nvidia-gpu-device-plugin", "why": "the quota has no room " * 6, "GPUs": 8},
@@ -135,3 +137,12 @@ def test_numbers_among_texts_are_texts(caplog: pytest.LogCaptureFixture) -> None
     assert list(shown.dataframe[0].value["Before"])[:2] == ["1,523", "$1,209.5"]
     assert list(shown.dataframe[0].value["N"])[:2] == [1, 2]
     assert "Arrow" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "\n", "a", "a\tb", "two words", "several words of a line", "a\n\nb", "x" * 90]
+)
+def test_lines_are_counted_as_they_are_wrapped(text: str) -> None:
+    for pixels in range(20, 400, 20):
+        parts = [textwrap.wrap(line, _letters(pixels), break_on_hyphens=False) for line in text.split("\n")]
+        assert _lines(text, pixels) == sum(map(len, parts))
