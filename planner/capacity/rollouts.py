@@ -103,7 +103,7 @@ def rollout(
     asked = prepare(snapshot, scenario)
     planned = timeline(asked, beside or Beside(), namespace=scenario.namespace)
     prepared, cluster = planned.prepared, planned.cluster
-    first = simulate(cluster, prepared.revisions, seed=scenario.seed)
+    first = simulate(cluster, prepared.revisions, seed=scenario.seed, may_count=True)
     run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
     is_queued = any(revision.queued is not None for revision in prepared.revisions)
     limit = "as Kueue's queues stand" if is_queued else ""

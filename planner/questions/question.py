@@ -326,4 +326,6 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Text):
         return str(value)
+    if isinstance(value, Sequence):
+        return tuple(value)
     raise NotImplementedError(f"{type(value).__name__} has no place in a document")

@@ -6,8 +6,11 @@ that every reader shows the same words.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Final
+from functools import cache
+from threading import Lock
+from typing import Any, Final
 
 from planner.ground.records import Record
 from planner.ground.words import NO_WORDS, Text
@@ -238,6 +241,32 @@ class WorkloadRollout(WorkloadOutcome):
     termination_seconds: float = 0.0
 
 
+class Placement(Sequence[tuple[str, str, str]]):
+    """Where pods are in the end, worked out when it is read: mostly nobody asks for more than the verdict."""
+
+    def __init__(self, places: Callable[[], tuple[tuple[str, str, str], ...]]) -> None:
+        self._once, self._lock = cache(places), Lock()
+
+    def _places(self) -> tuple[tuple[str, str, str], ...]:
+        with self._lock:  # two may read it at once
+            return self._once()
+
+    def __len__(self) -> int:
+        return len(self._places())
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._places()[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self._places() == (other._places() if isinstance(other, Placement) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._places())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (self._places(),)
+
+
 class RolloutResult(RolloutOutcome):
     """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
 
@@ -250,7 +279,7 @@ class RolloutResult(RolloutOutcome):
     capacity: Amounts  # allocatable of the same resources
     pending: tuple[PendingPods, ...]  # of the whole cluster
     timeline: tuple[TimelineRow, ...]  # of the first changed workload
-    placement: tuple[tuple[str, str, str], ...]  # (namespace, pod or owner, node) at the end, changed workloads only
+    placement: Sequence[tuple[str, str, str]]  # (namespace, pod or owner, node) at the end, changed workloads only
     ties: Ties | None = None
     remedies: tuple[Remedy, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import is_extended_resource
@@ -37,6 +38,15 @@ class Moment(Record):
     events: tuple[str, ...] = ()  # what others did just before it
 
 
+class Numbers(NamedTuple):
+    """Of pods at a quiet moment: Ready ones that are old and new, new ones that start, and old ones that end."""
+
+    old: int
+    new: int
+    starting: int
+    ending: int
+
+
 class PodCounts:
     """Counts of one workload's pods, kept up to date as somebody tells what happens to them.
 
@@ -62,7 +72,7 @@ class PodCounts:
             self._counts[state] -= 1
         is_bound = (pod.node != NOWHERE or pod.is_lost) and not pod.is_gone
         if is_bound != was_bound:
-            self._hold(pod, 1 if is_bound else -1)
+            self._hold(pod.shape, 1 if is_bound else -1)
         if pod.is_gone:
             return
         if pod.is_terminating:
@@ -74,21 +84,32 @@ class PodCounts:
         self._states[pod.number] = (state, is_bound)
         self._counts[state] += 1
 
-    def _hold(self, pod: LivePod, sign: int) -> None:
-        self._bound += sign
-        holds = self._holds.get(pod.shape)
+    def step(self, tick: int, everywhere: dict[str, int], old: Shape, new: Shape, numbers: Numbers) -> Moment:
+        """The next moment where its pods are but numbers from now on; `everywhere`: what the whole cluster held at the one before."""
+        before, self._held = self._held, self._held.copy()
+        self._hold(old, -self._counts["terminating"])
+        self._hold(new, numbers.starting)
+        self._counts = Counter(
+            old_ready=numbers.old, new_ready=numbers.new, new_waits=numbers.starting, terminating=numbers.ending
+        )
+        more = {name: everywhere[name] + amount - before[name] for name, amount in self._held.items()}
+        return self.moment(tick, {**everywhere, **more}, ())
+
+    def _hold(self, shape: Shape, pods: int) -> None:
+        self._bound += pods
+        holds = self._holds.get(shape)
         if holds is None:
-            extended = _extended(self._cluster, pod.shape)
-            holds = self._holds[pod.shape] = (alike(dict(extended)), extended)
-        self._gpus += sign * holds[0]
+            extended = _extended(self._cluster, shape)
+            holds = self._holds[shape] = (alike(dict(extended)), extended)
+        self._gpus += pods * holds[0]
         for name, amount in holds[1]:
-            self._held[name] += sign * amount
+            self._held[name] += pods * amount
 
     def moment(self, tick: int, held: dict[str, int], maturing: Iterable[LivePod]) -> Moment:
         """The counts at this moment; `held` by the whole cluster, `maturing` in it."""
         counts = self._counts
         return Moment(
-            tick=tick, pods=len(self._states), bound=self._bound, ready=counts["old_ready"] + counts["new_ready"],
+            tick=tick, pods=counts.total(), bound=self._bound, ready=counts["old_ready"] + counts["new_ready"],
             pending=counts["pending"], terminating=counts["terminating"], old_ready=counts["old_ready"],
             old_not_ready=counts["old_waits"], new_ready=counts["new_ready"], new_starting=counts["new_waits"],
             maturing=sum(1 for pod in maturing if pod.number in self._states), held=held,

@@ -23,6 +23,7 @@ from planner.rollout.controllers import registry
 from planner.rollout.controllers.autoscaler import autoscalers
 from planner.rollout.controllers.placed import PlacedController
 from planner.rollout.controllers.protocol import RolloutController, is_scaled
+from planner.rollout.counted import Remainder, remainder
 from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
@@ -39,6 +40,7 @@ from planner.scheduling.state import filler
 
 WHEN_AT_REST: Final = inf
 Watcher = Callable[[Simulation], None]
+_LOOKS: Final = 2  # from how many first moments on the rest may be counted: who else was starting is Ready by then
 
 
 class Queued(Record):
@@ -76,6 +78,13 @@ class Revision(Record):
     def is_recorded(self) -> bool:
         """Whether what the change does is a rule that recordings hold up, not one that was only read."""
         return not self.rules and not (self.placed is not None and self.placed.rules)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the workload's own change, made at once, by its controller and nobody else."""
+        return (
+            self.is_recorded and self.placed is None and self.queued is None and not (self.after_seconds or self.times)
+        )
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
@@ -120,6 +129,7 @@ class Run:
     waits_for : per workload key, what one that isn't done waits for without anything moving: ``promotion``
     rests : the quiet moments in which somebody waits, or room may be kept for pods that aren't there, where they were asked for
     retried : nothing moved any more until somebody tried again whose pods had been refused
+    is_counted : its end was counted: `pods` are those that were there before, of those that stay
     """
 
     completed: bool
@@ -143,8 +153,11 @@ class Run:
         *,
         keeps_rests: bool = False,
         watch: Watcher | None = None,
+        may_count: bool = False,
     ) -> None:
-        self._watch = watch
+        self._watch, self._may_count = watch, may_count
+        self._remainder: Remainder | None = None
+        self._played: list[Moment] = []  # where the rest was counted
         self.simulation, self.revisions, self.others = simulation, revisions, others
         self.refusals, self.preempted, self.touched = simulation.refusals, simulation.preempted, simulation.pods.touched
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
@@ -202,8 +215,12 @@ class Run:
         self._begin([r for r in self.revisions if not r.after_seconds])
         self._look()
         simulation.clock.tick = 0
+        return self._play_on()
+
+    def _play_on(self) -> Run:
+        simulation = self.simulation
         try:
-            while not self._is_over():
+            while not (self._is_over() or self._is_counted()):
                 self._keep_rest()
                 self._clock.pass_by(simulation)
                 self.tick_ends.append(self._clock.seconds)
@@ -313,6 +330,45 @@ class Run:
                 return self._is_over(is_at_rest=True)
         return False
 
+    def _is_counted(self) -> bool:
+        """Whether the rest is certain: then it is counted, not played."""
+        simulation = self.simulation
+        if not self._may_count or simulation.clock.tick >= _LOOKS:
+            return False
+        ((key, controller),) = self.controllers.items()
+        found = remainder(simulation, self.revisions[0].after, controller)
+        if found is None:
+            return False
+        old = (found.old or found.new)[0].shape
+        if found.old:
+            simulation.tell_of_end(old)
+        self._played, counts = self.moments[key], copy(self._counts[key])
+        moments = self.moments[key] = [*self._played]
+        for numbers in found.course:
+            simulation.clock.tick += 1
+            moments.append(counts.step(simulation.clock.tick, moments[-1].held, old, found.shape, numbers))
+        self.touched += [pod for pod in found.old if not pod.is_terminating]
+        self.done[key], self.finished_at[key] = True, simulation.clock.tick
+        self._remainder = found
+        return True
+
+    def played_on(self) -> Run:
+        """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too."""
+        run = copy(self)
+        run._may_count, run._remainder, run.simulation.clock.tick = False, None, self._played.pop().tick
+        run.moments = dict.fromkeys(self.moments, self._played)
+        run.done, run.finished_at = dict.fromkeys(self.done, False), dict.fromkeys(self.finished_at, -1)
+        return run._play_on()
+
+    @property
+    def is_counted(self) -> bool:
+        return self._remainder is not None
+
+    @property
+    def to_come(self) -> int:
+        """How many new pods aren't there yet, where the end was counted."""
+        return 0 if self._remainder is None else self._remainder.to_come
+
     def _settle(self) -> None:
         """Until nobody has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
         self.simulation.settle()
@@ -354,6 +410,11 @@ class Run:
         self.completed, self.ticks = all(self.done.values()), simulation.clock.tick
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
+        if self._remainder is not None:
+            self.status, self.pods = (
+                dict.fromkeys(self.status, self._remainder.status),
+                dict.fromkeys(self.pods, tuple(self._remainder.new)),
+            )
         self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
         self.work = simulation.units_before - simulation.work.left
         self.owners = {key: controllers[key].owners() for key in self.moments}
@@ -405,6 +466,7 @@ def simulate(
     bound: Bound | None = None,
     keeps_rests: bool = False,
     watch: Watcher | None = None,
+    may_count: bool = False,
     **way: Unpack[Way],
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
@@ -417,6 +479,8 @@ def simulate(
         `Run.rests` is kept.
     watch : Callable or None
         Called at each moment that is counted (`Run.moments`).
+    may_count : bool
+        An end that is certain needn't be played (`planner.rollout.counted`): who asks goes by what the moments tell.
     way : Way
         How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
@@ -425,7 +489,9 @@ def simulate(
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
     others = (everybody if simulation.is_thorough or cluster.later else beside)(cluster, changed, bound)
-    run = Run(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch)
+    is_alone = len(revisions) == 1 and not (others or cluster.later or keeps_rests or watch or simulation.is_thorough)
+    may_count = may_count and is_alone and revisions[0].is_plain
+    run = Run(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch, may_count=may_count)
     if way.get("never_ready") is None:
         run.let_fail()
     return run.play()

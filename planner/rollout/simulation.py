@@ -242,6 +242,12 @@ class Simulation:
             if pod.devices or pod.shape.uses_devices:
                 self.state.devices.leave(pod.shape.devices, pod.uid, pod.devices)
 
+    def tell_of_end(self, shape: Shape) -> None:
+        """Who waits hears that a pod of the shape has gone, of those that are counted."""
+        self.queue.changed()
+        self.queue.happened(self._event(shape, is_removal=True))
+        self.schedule()
+
     def _wake_held_up(self, namespace: str) -> None:
         """Something of the namespace has gone, and with it what a quota counts: controllers whose pods the quota refused may try
         again. No event tells a ReplicaSet so. It tries when its back-off of up to 1,000 s is over, which may be before or

@@ -24,8 +24,9 @@ from planner.ground.budget import TOO_LARGE
 from planner.ground.words import Text
 from planner.rollout.answers import Ties
 from planner.rollout.beside import ruled_namespaces
+from planner.rollout.counted import nodes_of
 from planner.rollout.run import Revision, Run, simulate
-from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.cluster import Cluster
 from planner.scheduling.filters import is_judged_alone, is_judged_by_node
 from planner.scheduling.pod import NOWHERE, LivePod
 from planner.scheduling.shape import Shape, Static, seats
@@ -43,7 +44,7 @@ def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if any(_meets_others(run, revision) for revision in revisions):
         return False
-    if run.choices == run.orders == run.simulation.ends == 0:
+    if not run.is_counted and run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
@@ -67,8 +68,9 @@ def is_refused(run: Run, revision: Revision) -> bool:
 
 def _finds_room(run: Run, revision: Revision) -> bool:
     """Whether no new pod can have to wait: the nodes have seats for as many as the workload ever has pods beside what is there
-    today, nobody else did anything, and who waits may come to none of them and doesn't ask who is there."""
-    workload, cluster, state = revision.after, run.simulation.cluster, run.simulation.state
+    today, nobody else did anything, and who waits may come to none of them and doesn't ask who is there. Each that comes, the old ones
+    too, takes one of them."""
+    workload, simulation, cluster = revision.after, run.simulation, run.simulation.cluster
     shape, owners = run.new_shapes.get(workload.key), run.owners[workload.key]
     is_even = run.completed and workload.traits.surges_freely and not workload.min_ready_seconds
     if (
@@ -81,21 +83,29 @@ def _finds_room(run: Run, revision: Revision) -> bool:
         return False
     if any(owner in owners or refusal.over for owner, refusal in run.refusals.items()):
         return False  # room in a quota may come to somebody else first
-    pods = {id(pod): pod for pod in (*run.pods[workload.key], *run.touched)}.values()
+    pods = {*run.pods[workload.key], *run.touched}
     shapes = {pod.shape for pod in pods}
     is_ruled = workload.namespace in ruled_namespaces(cluster) or cluster.snapshot.lacks("ResourceQuota")
-    if (is_ruled and len(shapes) > 2) or not all(is_judged_alone(state, one) for one in shapes):
+    if (is_ruled and len(shapes) > 2) or not all(is_judged_alone(simulation.state, one) for one in shapes):
         return False
-    nodes = _nodes_of(run, [*pods])
+    nodes = nodes_of(cluster, pods)
 
     def may_go(other: Shape) -> bool:
         return not other.is_simple or bool((nodes & (other.static == Static.PASSES)).any())
 
-    waiting = run.simulation.queue.ever_waiting(may_go)
+    waiting = simulation.queue.ever_waiting(may_go)
     if any(map(may_go, {pod.shape for pod in waiting if pod.owner not in owners})):
         return False
+    if not all(_takes_one(shape, one) for one in {pod.shape for pod in pods if _came(run, pod)}):
+        return False
     free = (cluster.allocatable - cluster.requested)[:, shape.static == Static.PASSES]
-    return int(seats(shape, free).sum()) >= len(pods)
+    return int(seats(shape, free).sum()) >= len(pods) + run.to_come
+
+
+def _takes_one(shape: Shape, other: Shape) -> bool:
+    """Whether a pod of the `other` takes no more than one seat of `shape` wherever it comes."""
+    seat = dict(shape.asks)
+    return all(amount <= seat.get(row, amount) for row, amount in other.asks)
 
 
 def _are_apart(run: Run, revisions: Sequence[Revision]) -> bool:
@@ -115,20 +125,11 @@ def _are_apart(run: Run, revisions: Sequence[Revision]) -> bool:
         pods = [*run.pods[revision.after.key], *(pod for pod in run.touched if pod.owner in owners)]
         if not all(is_judged_alone(run.simulation.state, shape) for shape in {pod.shape for pod in pods}):
             return False
-        nodes = _nodes_of(run, pods)
+        nodes = nodes_of(cluster, pods)
         if (nodes & taken).any():
             return False
         taken |= nodes
     return True
-
-
-def _nodes_of(run: Run, pods: Sequence[LivePod]) -> BoolArray:
-    """Where pods are or may go: bool[node]."""
-    nodes = np.zeros(run.simulation.cluster.node_count, dtype=np.bool_)
-    for shape in {pod.shape for pod in pods}:
-        nodes |= shape.static == Static.PASSES
-    nodes[[pod.node for pod in pods if pod.node != NOWHERE]] = True
-    return nodes
 
 
 def _meets_others(run: Run, revision: Revision) -> bool:
@@ -139,7 +140,7 @@ def _meets_others(run: Run, revision: Revision) -> bool:
     pods = [pod for pod in (*run.touched, *run.simulation.queue.arrivals) if run.is_others(pod)]
     if any(pod.namespace == revision.after.namespace for pod in pods):
         return True
-    mine = _nodes_of(run, run.pods[revision.after.key])
+    mine = nodes_of(run.simulation.cluster, run.pods[revision.after.key])
     theirs = {pod.shape for pod in pods}
     return any(bool(mine[shape.candidates].any()) for shape in theirs) or any(
         pod.node != NOWHERE and mine[pod.node] for pod in pods
@@ -154,8 +155,8 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
     own = {pod.owner for pod in run.pods[revision.after.key]}
     meets = cache(partial(_meeting, simulation.state, shape))
     waiting = simulation.queue.ever_waiting(lambda other: meets(other) is not _Meeting.NEVER)
-    others = (pod for pod in waiting if pod.owner not in own)
-    return all(_is_harmless(shape, pod, meets(pod.shape)) for pod in (*run.touched, *others))
+    came = (pod for pod in waiting if pod.owner not in own or pod.number > 0)
+    return all(_is_harmless(run, shape, pod, meets(pod.shape)) for pod in (*run.touched, *came))
 
 
 class _Meeting(Enum):
@@ -175,13 +176,18 @@ def _meeting(state: State, shape: Shape, other: Shape) -> _Meeting:
     return _Meeting.OTHERWISE if (mine & theirs).any() else _Meeting.NEVER
 
 
-def _is_harmless(shape: Shape, pod: LivePod, meeting: _Meeting) -> bool:
+def _is_harmless(run: Run, shape: Shape, pod: LivePod, meeting: _Meeting) -> bool:
     """Whether a pod takes and gives back the same as `shape` wherever `shape` may go, or never meets it there."""
     if meeting is _Meeting.ALIKE or pod.is_lost:
         return True
-    if pod.is_bound:
+    if pod.is_bound and not _came(run, pod):
         return bool(shape.static[pod.node] != Static.PASSES)
     return meeting is _Meeting.NEVER
+
+
+def _came(run: Run, pod: LivePod) -> bool:
+    """Whether the pod came to its node, if it has one, in the run: then it might have come to another."""
+    return pod.number > 0 or run.simulation.snapshot.pods[pod.number].waits  # the snapshot's are numbered from its end
 
 
 def sample(
@@ -202,7 +208,11 @@ def sample(
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
-    if not first.is_cut and is_proven(first, revisions):
+    is_certain = not first.is_cut and is_proven(first, revisions)
+    if first.is_counted and not is_certain:
+        first = simulate(cluster, revisions, seed=seed, never_ready=never_ready)
+        is_certain = not first.is_cut and is_proven(first, revisions)
+    if is_certain:
         word = "completes" if first.completed else "is stuck"
         outcome = Text(f"{word} in every placement")
         return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{outcome} (proven)"), outcome=outcome)

@@ -16,6 +16,7 @@ from planner.rollout.answers import (
     GROWING_REASONS,
     MEANWHILE,
     PendingPods,
+    Placement,
     PodState,
     Reason,
     TimelineRow,
@@ -180,8 +181,17 @@ def capacity_of(cluster: Cluster) -> FrozenMap[int]:
     )
 
 
-def placement_of(run: Run) -> tuple[tuple[str, str, str], ...]:
+def placement_of(run: Run) -> Sequence[tuple[str, str, str]]:
     """Where the changed pods ended: namespace, name and node of each."""
+
+    def in_the_end() -> tuple[tuple[str, str, str], ...]:
+        played = run.played_on()
+        return () if played.is_cut else _places(played)  # none are known where that is too large to play
+
+    return Placement(in_the_end) if run.is_counted else _places(run)
+
+
+def _places(run: Run) -> tuple[tuple[str, str, str], ...]:
     names = run.simulation.cluster.node_names
     pods = (pod for some in run.pods.values() for pod in some)
     return tuple((p.namespace, p.name, names[p.node]) for p in pods if p.is_bound and not p.is_lost)

@@ -55,7 +55,13 @@ LISTED = (*WHOLE_LISTS, "CSINode", "LimitRange", "Namespace", "PriorityClass", "
 
 
 def engine(
-    case: Case, seed: int = 0, *, is_thorough: bool = False, backs_off: int = 0, tries_again: bool = False
+    case: Case,
+    seed: int = 0,
+    *,
+    is_thorough: bool = False,
+    backs_off: int = 0,
+    tries_again: bool = False,
+    may_count: bool = False,
 ) -> Played:
     snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
     revisions = revisions_of({"change": case.changes}, snapshot)
@@ -74,6 +80,7 @@ def engine(
             tries_again=tries_again,
             draws_order=seed > 0,
             draws_ends=seed > 0,
+            may_count=may_count,
         ),
         revisions,
     )

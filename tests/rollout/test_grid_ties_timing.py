@@ -8,8 +8,9 @@ import pytest
 
 from planner.capacity import rollouts
 from planner.ground.records import replace
+from planner.ground.vocabulary import CPU
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.rollout import grid as grids
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.choice import choose
@@ -94,6 +95,21 @@ def test_pods_of_one_size_are_proven() -> None:
     assert ties is not None
     assert ties.proven
     assert str(ties.sentence) == "completes in every placement (proven)"
+
+
+@pytest.mark.parametrize("seed", [0, 4])  # it is stuck, and completes
+def test_old_pods_that_are_made_on_the_way_take_more_than_a_new_one_needs(seed: int) -> None:
+    """One more old pod may come to the only node that the new ones may go to, or to another."""
+    own = deployment("worker", ["c"], pod_spec(cpu="10"), strategy=rolling(1, 0))
+    own[1]["metadata"]["annotations"] = {"deployment.kubernetes.io/desired-replicas": "1"}
+    found = snapshot(node("a", cpu="10", labels={"disk": "ssd"}), node("b", cpu="10"), node("c", cpu="10"), own)
+    change = WorkloadChange(
+        workload=WORKER, replicas=2, requests=FrozenMap({CPU: 1_000}), node_selector=FrozenMap({"disk": "ssd"})
+    )
+    ties = rollouts.rollout(found, Scenario(changes=(change,), seed=seed, with_remedies=False)).ties
+    assert ties is not None
+    assert not ties.proven
+    assert 0 < ties.completed_runs < ties.runs
 
 
 @pytest.mark.parametrize(("speaks_of", "is_proven"), [("somebody", True), ("worker", False)])

@@ -5,6 +5,8 @@ Source: kubernetes `pkg/controller/deployment/{rolling,recreate,sync}.go` and `u
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, REVISION
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import ReplicaSet, Workload
@@ -12,8 +14,9 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import sets_again, sets_by_owner
+from planner.rollout.pod_counts import Numbers
 from planner.rollout.simulation import Simulation
-from planner.rollout.tally import AVAILABLE, ENDING, READY
+from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY
 
 
 class DeploymentController(OverSets):
@@ -101,6 +104,42 @@ class DeploymentController(OverSets):
             return False
         status = self.status(simulation)
         return status["replicas"] == self.replicas and status["availableReplicas"] == self.replicas
+
+    def course(self, simulation: Simulation) -> Iterator[Numbers] | None:
+        """The quiet moments to come, up to the last, where from this one on all hangs on how many of its pods there are; None where more
+        does. For who knows that each new pod has a node at once, and that nobody else acts.
+
+        In which order a step's pods start and end is the same: old ones go until as few as may be are available, new ones are made
+        until there are as many as may be. What goes for want of health, since it isn't Ready yet, counts among those.
+        """
+        active = sum(one.replicas > 0 for one in self.old)
+        if self.new is None or active > 1 or self.workload.is_paused or self.strategy.kind != ROLLING_UPDATE:
+            return None
+        tallies = [(one, one.tally(simulation)) for one in self.all_sets]
+        for one, tally in tallies:
+            there = tally.count(lacking=ENDING)
+            if there != one.replicas or tally.count(BOUND, lacking=ENDING) != there or one.min_ready_seconds:
+                return None
+        starting = sum(not (pod.is_terminating or pod.is_gone) for pod in simulation.pods.starting)
+        is_sound = starting == sum(tally.count(lacking=READY | ENDING) for _, tally in tallies)
+        if not is_sound or self._is_scaling() or self.new.tally(simulation).count(ENDING):
+            return None
+        return self._course(sum(one.replicas for one in self.old), self.new.replicas)
+
+    def _course(self, old: int, new: int) -> Iterator[Numbers]:
+        ending = -1
+        while new < self.replicas or old or ending:
+            kept = min(old, max(0, self.replicas - self.unavailable - new))
+            made = min(self.replicas, self.replicas + self.surge - kept) - new
+            old, ending = kept, old - kept
+            yield Numbers(old, new, made, ending)
+            new += made
+
+    @property
+    def status_when_complete(self) -> dict[str, int]:
+        """What `status` gives then."""
+        names = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+        return {**dict.fromkeys(names, self.replicas), "unavailableReplicas": 0, "terminatingReplicas": 0}
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def sync(self, simulation: Simulation) -> bool:
