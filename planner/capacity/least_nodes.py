@@ -21,8 +21,10 @@ from planner.kubernetes.records import Node, Workload
 from planner.rollout.by_themselves import going, may_take
 from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import workloads_by_key
-from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
-from planner.scheduling.shape import Shape, Static, compile_alike, compile_shape, seats
+from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray, PodGroup, once_a_cluster
+from planner.scheduling.pod import NOWHERE
+from planner.scheduling.shape import Shape, Static, allowed, compile_alike, compile_shape, seats
+from planner.scheduling.storage import storage_demand
 
 
 class LeastNodes(Record):
@@ -96,37 +98,68 @@ def _usd(cluster: Cluster, large: IntArray, nodes: int, price: Callable[[Node, i
     return 0.0 if len(pools) > 1 and 0.0 in each else min(price(node, nodes) or 0.0 for node in pools.values())
 
 
+class _Bound(Record, kw_only=False, eq=False):
+    """Pods on nodes whom nobody but a plan asks to go. `pods`: of each its node, the row of `amounts` (int64[kind, resource]) that it asks
+    for, its priority, the number of its owner's key, whether that lends, and where it may be, one of `wheres`, whose bits are nodes, or
+    nowhere else; int64[column, pod]."""
+
+    pods: IntArray
+    amounts: IntArray
+    keys: dict[str, int]
+    wheres: tuple[bytes, ...]
+
+
+@once_a_cluster
+def _bound(cluster: Cluster) -> _Bound:
+    snapshot, known = cluster.snapshot, workloads_by_key(cluster)
+    owners, leaves = workload_keys(snapshot), going(cluster)
+    moving = {one.workload.key for one in in_flight(cluster) if one.workload is not None}
+    amounts = np.zeros((len(cluster.asked), len(cluster.resources)), dtype=np.int64)
+    amounts[:, PODS_ROW] = 1
+    keys: dict[str, int] = {}
+    wheres: dict[bytes, int] = {}
+    pods = []
+    for kind, (requests, _, groups) in enumerate(cluster.asked):
+        for name, amount in requests.items():
+            amounts[kind, cluster.row[name]] += amount
+        for group in (one for one in groups if not one.is_terminating):
+            priority, where = cluster.priority_of(group.spec), NOWHERE
+            for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
+                pod = snapshot.pods[number]
+                key = owners[pod.uid]
+                if key in moving or number in leaves or autoscalers_of(snapshot, key):
+                    continue
+                whose, stays = known.get(key), goes_with_its_node(pod) or pod.owner is None
+                if whose is None and not stays:
+                    continue  # nobody knows what its controller does
+                if where == NOWHERE and not stays:
+                    where = wheres.setdefault(_where(cluster, group), len(wheres))
+                is_lent = whose is not None and whose.traits.surges_freely
+                at = NOWHERE if stays else where
+                pods.append((node, kind, priority, keys.setdefault(key, len(keys)), is_lent, at))
+    columns = np.array(pods, dtype=np.int64).reshape(-1, 6).T
+    return _Bound(columns, amounts, keys, tuple(wheres))
+
+
+def _where(cluster: Cluster, group: PodGroup) -> bytes:
+    """Nodes on which such pods may be, a bit each."""
+    may, codes = allowed(cluster, group.spec), storage_demand(cluster, group.namespace, group.spec).codes
+    return np.packbits(may if codes is None else may & (codes == 0)).tobytes()
+
+
 def _staying(cluster: Cluster, workload: Workload, shape: Shape) -> tuple[IntArray, IntArray]:
     """What pods that stay hold, int64[resource, node]: of those that never leave their node; and int64[resource]: of those that may, but to
     no node that the workload's pods may not be on as well."""
-    snapshot, known = cluster.snapshot, workloads_by_key(cluster)
-    keys, leaves = workload_keys(snapshot), going(cluster)
-    moving = {one.workload.key for one in in_flight(cluster) if one.workload is not None}
-    may = shape.static == Static.PASSES
-    fixed, confined = np.zeros_like(cluster.allocatable), np.zeros(len(cluster.allocatable), dtype=np.int64)
-    for group in cluster.groups:
-        own = compile_alike(cluster, group.namespace, group.labels, group.spec)
-        is_above = own.priority > shape.priority
-        if group.is_terminating or (own.priority < shape.priority and shape.may_preempt):
-            continue
-        asks, is_confined = [*own.asks, (PODS_ROW, 1)], bool(may[own.candidates].all())
-        for number, node in zip(group.pods, group.nodes.tolist(), strict=True):
-            key, pod = keys[snapshot.pods[number].uid], snapshot.pods[number]
-            whose = known.get(key)
-            is_lent = whose is not None and whose.traits.surges_freely
-            if (
-                key in (workload.key, *moving)
-                or number in leaves
-                or (is_above and is_lent)
-                or autoscalers_of(snapshot, key)
-            ):
-                continue
-            stays = goes_with_its_node(pod) or pod.owner is None
-            if whose is None and not stays:
-                continue  # nobody knows what its controller does
-            for row, amount in asks if may[node] else ():
-                if stays:
-                    fixed[row, node] += amount
-                elif is_confined:
-                    confined[row] += amount
-    return fixed, confined
+    there, may = _bound(cluster), shape.static == Static.PASSES
+    nodes, kinds, priorities, owners, lent, where = there.pods
+    counts = (
+        may[nodes] & (owners != there.keys.get(workload.key, NOWHERE)) & ((priorities <= shape.priority) | (lent == 0))
+    )
+    if shape.may_preempt:
+        counts &= priorities >= shape.priority
+    stays, others = counts & (where == NOWHERE), np.packbits(~may)
+    fixed = np.zeros_like(cluster.allocatable)
+    np.add.at(fixed.T, nodes[stays], there.amounts[kinds[stays]])
+    is_confined = [not (np.frombuffer(one, dtype=np.uint8) & others).any() for one in there.wheres]
+    confined = counts & np.array([*is_confined, False])[where]  # the last is of those that stay
+    return fixed, there.amounts[kinds[confined]].sum(axis=0)

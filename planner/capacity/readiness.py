@@ -391,12 +391,12 @@ class Planner:
     def _is_ready(self, key: str) -> bool:
         return self.states[key].keeps(self.share)
 
-    def _adopt(self, measure: Measure, effect: Effect, keys: Iterable[str]) -> None:
-        """Take a measure; `keys` are the workloads whose rollout it may mend."""
-        before = {key for key in self.states if self._is_ready(key)}
+    def _adopt(self, measure: Measure, effect: Effect, keys: Sequence[str]) -> None:
+        """Take a measure; `keys` are the workloads whose rollout it may mend, in the order of all."""
+        lacking = [key for key in keys if not self._is_ready(key)]
         self.world = effect(self.world)
         self.states.update(self.world.states(keys))
-        makes = tuple(key for key in self.states if self._is_ready(key) and key not in before)
+        makes = tuple(key for key in lacking if self._is_ready(key))
         self.taken.append((replace(measure, makes=makes), effect))
 
     # ── what costs nothing ───────────────────────────────────────────────────────────────────────────────────────────

@@ -121,8 +121,8 @@ class Cluster:
         self.node_count = len(self.nodes)
         self.groups, self.unbound = self._group_pods(snapshot.pods)
         self.waiting = [i for i in self.unbound if snapshot.pods[i].waits]
-        self._asked = self._kinds_of_requests()
-        named = {name for node in self.nodes for name in node.allocatable}.union(*(one for one, _, _ in self._asked))
+        self.asked = self._kinds_of_requests()
+        named = {name for node in self.nodes for name in node.allocatable}.union(*(one for one, _, _ in self.asked))
         self.resources = _FIXED_ROWS + tuple(sorted(named.difference(_FIXED_ROWS)))
         self.row = {name: i for i, name in enumerate(self.resources)}
         self.allocatable = self._allocatable()
@@ -203,7 +203,7 @@ class Cluster:
         """
         offered = self.allocatable.astype(np.float64).sum(axis=1)
         asked = np.zeros(len(self.resources))
-        for requests, _, groups in self._asked:
+        for requests, _, groups in self.asked:
             pods = sum(len(group.pods) for group in groups)
             for name, amount in requests.items():
                 asked[self.row[name]] += float(amount) * pods
@@ -213,7 +213,7 @@ class Cluster:
                 node = self.nodes[int(self.allocatable[row].argmax())]
                 what, where = f"the nodes' {name} is more than can be counted", NODE.key("", node.name)
             else:
-                _, _, groups = max(self._asked, key=lambda kind: kind[0].get(name, 0))
+                _, _, groups = max(self.asked, key=lambda kind: kind[0].get(name, 0))
                 pod = self.snapshot.pods[groups[0].pods[0]]
                 what, where = (
                     f"the pods' requests for {name} are more than can be counted",
@@ -224,7 +224,7 @@ class Cluster:
     def _requested(self) -> tuple[IntArray, IntArray]:
         requested = np.zeros_like(self.allocatable)
         scored = np.zeros((2, self.node_count), dtype=np.int64)
-        for requests, (millicores, size), groups in self._asked:
+        for requests, (millicores, size), groups in self.asked:
             nodes = np.concatenate([group.nodes for group in groups])
             for name, amount in (*requests.items(), (PODS, 1)):
                 np.add.at(requested[self.row[name]], nodes, amount)
@@ -381,7 +381,7 @@ class Cluster:
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
         table = np.zeros_like(self.requested)
-        for requests, _, groups in self._asked:
+        for requests, _, groups in self.asked:
             lower = [group.nodes for group in groups if self.priority_of(group.spec) < priority]
             nodes = np.concatenate(lower) if lower else _NO_NODES
             for name, amount in (*requests.items(), (PODS, 1)):
