@@ -426,7 +426,8 @@ class Planner:
         alike = surroundings(self.world.cluster, workload)
         if alike is None:
             return self._strategy_found(key, workload, state)
-        asked = (Same(self.world.cluster), alike, before and before.strategy, state)
+        of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
+        asked = (Same(self.world.cluster), alike, before and before.strategy, of)
         if asked not in self._found_before:
             self._found_before[asked] = self._strategy_found(key, workload, state)
         return self._found_before[asked]

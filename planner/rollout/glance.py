@@ -7,7 +7,7 @@ from typing import Final
 
 from planner.ground import collector
 from planner.ground.budget import part
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.owners import Unjudged, of_unknown_kinds
 from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
@@ -44,7 +44,7 @@ class OwnRollouts:
 
     def __init__(self, cluster: Cluster, ask: Callable[[Cluster, Revision], Glance] | None = None) -> None:
         self._cluster, self._ask = cluster, ask or glance
-        self._known: dict[Hashable, OwnRollout] = {}
+        self._known: dict[Hashable, tuple[OwnRollout, Callable[[Workload], Impasse] | None]] = {}
 
     @collector.resting()  # until the run is over and what it made in cycles may go
     def of(self, revision: Revision) -> OwnRollout:
@@ -53,11 +53,14 @@ class OwnRollouts:
         key = None if alike is None else (alike, before.strategy if before else None, revision.has_new_template)
         known = self._known.get(key) if key is not None else None
         if known is not None:
-            return known
+            answer, of = known
+            said = of(workload) if of else None
+            return replace(answer, sentence=said.sentence, headline=said.headline) if said else answer
         with part():
             found = self._ask(self._cluster, revision)
-        if key is not None and not found.names_objects:
-            self._known[key] = found.answer
+        of = found.why.of if found.why is not None and found.answer.sentence == found.why.sentence else None
+        if key is not None and (of or not found.names_objects):
+            self._known[key] = found.answer, of
         return found.answer
 
 

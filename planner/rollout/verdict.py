@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class Impasse(Record):
     quota_message: Text = NO_WORDS
     lacking: tuple[str, ...] = ()  # resources short on the nodes that match
     names_objects: bool = False
+    of: Callable[[Workload], Impasse] | None = (
+        None  # says it of another that is alike, where its namespace is all that is named
+    )
 
 
 def _stuck(reason: Reason, why: str, headline: str, **more: Any) -> Impasse:
@@ -151,7 +155,7 @@ def explain(run: Run, revision: Revision) -> Impasse:
         return Impasse(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
     why = _why(run, revision)
     more = placed_words(run, revision)
-    return replace(why, sentence=Text(f"{why.sentence}; {more}")) if more else why
+    return replace(why, sentence=Text(f"{why.sentence}; {more}"), of=None) if more else why
 
 
 def placed_words(run: Run, revision: Revision) -> str:
@@ -270,31 +274,31 @@ def _refused(run: Run, revision: Revision, refusal: Refusal) -> Impasse:
             "the API server refuses the new pods",
             quota_message=Text(refusal.message),
         )
+    old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
+    of = partial(_over_quota, refusal, bool(old and _replaces(run, revision) and refusal.what == "pod"))
+    return replace(of(revision.after), of=of)
+
+
+def _over_quota(refusal: Refusal, counts_old: bool, after: Workload) -> Impasse:
     name = f"ResourceQuota {refusal.quota}"
     if refusal.unstated:
         return _stuck(
             Reason.QUOTA,
-            f"{name} of namespace {revision.after.namespace} refuses pods that don't state "
-            f"{listing(list(refusal.unstated))}",
-            f"namespace {revision.after.namespace} only takes pods that state {listing(list(refusal.unstated))}",
+            f"{name} of namespace {after.namespace} refuses pods that don't state {listing(list(refusal.unstated))}",
+            f"namespace {after.namespace} only takes pods that state {listing(list(refusal.unstated))}",
             quota_message=Text(refusal.message),
         )
     used = listing(
         [f"{roughly(u, k)} of {roughly(h, k)} {k} are used, a new {refusal.what} asks for {roughly(a, k)}"
          for k, a, u, h in refusal.over]
     )  # fmt: skip
-    old = sum(1 for p in run.pods[revision.after.key] if not p.is_new and not p.is_terminating)
-    edges: tuple[WaitForEdge, ...] = ()
-    keeps = ""
-    headline = f"the quota of namespace {revision.after.namespace} has no room for one more {refusal.what}"
-    if old and _replaces(run, revision) and refusal.what == "pod":
-        keeps = "; the old pods count too, and are kept until new ones are Ready"
-        edges = _cycle(revision.after, "needs room in", name, "used up by")
+    keeps = "; the old pods count too, and are kept until new ones are Ready" if counts_old else ""
+    headline = f"the quota of namespace {after.namespace} has no room for one more {refusal.what}"
     return _stuck(
         Reason.QUOTA,
         f"{name} refuses a new {refusal.what}: {used}{keeps}",
         f"{headline} beside the old ones" if keeps else headline,
-        wait_for=edges,
+        wait_for=_cycle(after, "needs room in", name, "used up by") if keeps else (),
         quota_message=Text(refusal.message),
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -19,6 +20,7 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout import glance, remedies, ties
+from planner.rollout.answers import Reason
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
 from planner.rollout.prepared import Scenario, compiled, pod_times_of, prepare
@@ -235,6 +237,26 @@ def test_an_answer_that_is_shared_or_counted_is_the_workloads_own(
     assert len(played) == len(told) > 40
     for line in played:
         assert line == told[line.workload]
+
+
+def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace() -> None:
+    cluster = Cluster(crowd.snapshot(3))
+    asked = list[str]()
+
+    def counted(cluster: Cluster, revision: Revision) -> glance.Glance:
+        asked.append(revision.after.key)
+        return glance.glance(cluster, revision)
+
+    answers = glance.OwnRollouts(cluster, counted)
+    refused = Counter[str]()
+    for after in (one for one in cluster.snapshot.workloads if one.traits.rolls_out):
+        revision = glance.restarted(after)
+        found = answers.of(revision)
+        if found.reason is Reason.QUOTA and after.key not in asked:
+            refused[after.name] += 1
+            assert found == glance.glance(cluster, revision).answer
+            assert f"namespace {after.namespace} " in str(found.headline)
+    assert refused.keys() == {"inference-api", "notebook"}
 
 
 def test_what_is_proven_is_so_in_every_placement() -> None:
