@@ -583,6 +583,9 @@ def read_written(
 ) -> AppliedWorkload | PlacedWorkload | UnknownObject:
     """What a write of one object does, whose kind has a row: `after` and `before` (None: it is new) whole, as the API server has them.
 
+    One whose last change the snapshot doesn't show may be in the midst of it, and what another does then was read of no project: it isn't
+    known, unless it says nothing new. (Of kinds that are played the controllers go on from what the snapshot shows.)
+
     Raises
     ------
     ChangeError, InputError
@@ -595,7 +598,8 @@ def read_written(
             was = read_before(Shared(), before)
     except DAMAGE as error:
         raise ChangeError(damage_in_words(error), where=key) from None
-    if (was is None) is not (now is None) or (was is not None and now is not None and was.said != now.said):
+    is_as_it_was = (None if was is None else was.said) == (None if now is None else now.said)
+    if not is_as_it_was and (was is None or compared(read_unplayed(Shared(), after), was, row) is not Sameness.SAME):
         return _unknown("not as before", key)
     rolled = _through(row, after, snapshot, was) if was is not None else None
     return rolled or _placed(row, after, 1, snapshot, Runtimes([after], snapshot, _named(after)[0]), was)

@@ -274,6 +274,10 @@ def test_of_a_write_on_what_the_snapshot_does_not_show_nothing_is_known() -> Non
     there = cluster_of(Case(status=0, there=JOB, change=lambda _: None), JOB)
     assert asked("UPDATE", after, older, cluster=there).silence is Silence.NOT_KNOWN
     assert asked("CREATE", after, None, cluster=there).silence is Silence.NOT_KNOWN
+    same = {**older, "status": {"phase": "Running"}}
+    assert (
+        asked("UPDATE", same, older, cluster=there).silence is Silence.NO_ROLLOUT
+    )  # it says nothing new, whatever was before
 
 
 def test_an_inference_service_is_its_deployment_at_both_doors() -> None:
