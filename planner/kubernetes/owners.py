@@ -35,18 +35,21 @@ def owners_of(snapshot: Snapshot) -> Owners:
 def workload_keys(snapshot: Snapshot) -> dict[str, str]:
     """For every pod of `snapshot`: its uid → the key of its workload (``Deployment/prod/api``).
 
-    A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``). Made
-    once a snapshot; don't change it.
+    A ReplicaSet is followed to its Deployment; a pod without an owner is its own workload (``Pod/dev/notebook``). Of another project's
+    object beside one of the same kind, namespace and name the kind has its group, as with kubectl (``Job.batch.volcano.sh/ml/train``):
+    what its pods hold and cost isn't the other's. Made once a snapshot; don't change it.
     """
-    owners = owners_of(snapshot)
+    owners, own = owners_of(snapshot), {workload.key for workload in snapshot.every_workload}
     known: dict[tuple[str, int], str] = {}  # what many pods are owned by is one object, and one workload's
     found: dict[str, str] = {}
     for pod in snapshot.pods:
         about = pod.namespace, id(pod.owner)
         key = known.get(about)
         if key is None:
-            key = workload_key(pod, owners)
-            if pod.owner is not None and pod.owner.key(pod.namespace) in owners:
+            key, owner = workload_key(pod, owners), pod.owner
+            if owner is not None and (named := owner.key(pod.namespace)) in owners:
+                if named in own and is_namesake(owner.kind, owner.api_group):
+                    key = f"{owner.kind}.{owner.api_group}/{pod.namespace}/{owner.name}"
                 known[about] = key
         found[pod.uid] = key
     return found

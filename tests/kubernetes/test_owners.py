@@ -1,5 +1,6 @@
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import FrozenMap, LabelSelector, Owner, Pod, PodSpec, ReplicaSet, Snapshot, Template
+from tests.builders import objects
 
 
 def pod(name: str, owner: Owner | None, **labels: str) -> Pod:
@@ -55,3 +56,16 @@ def test_owners_are_followed_up_to_the_workload() -> None:
         "unlisted": "Deployment/dev/web",
         "strange": "ReplicaSet/dev/web-5d9",
     }
+
+
+def test_what_another_projects_object_of_the_same_name_holds_is_not_the_others() -> None:
+    """``Deployment/ml/app`` of apps, and one of somebody's own group; alone that one is called by its kind as before."""
+    app = objects.deployment("app", ["n0"], objects.pod_spec())
+    by = {"apiVersion": "db.example.com/v1", "kind": "Deployment", "name": "app", "uid": "other", "controller": True}
+    other = {"apiVersion": "db.example.com/v1", "kind": "Deployment", "metadata": {"name": "app", "namespace": "ml", "uid": "other"}, "spec": {}}  # fmt: skip
+    theirs = objects.pod("theirs", objects.pod_spec(), on="n0", owner=by)
+    keys = workload_keys(objects.snapshot(objects.node("n0"), *app, other, theirs))
+    assert keys == {"p-app-0": "Deployment/ml/app", "p-theirs": "Deployment.db.example.com/ml/app"}
+    for alone in ((other, theirs), (theirs,)):
+        assert workload_keys(objects.snapshot(objects.node("n0"), *alone)) == {"p-theirs": "Deployment/ml/app"}
+    assert workload_keys(objects.snapshot(objects.node("n0"), *app, theirs)) == keys  # nor where it wasn't listed
