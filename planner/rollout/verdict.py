@@ -34,7 +34,7 @@ from planner.rollout.waiting import Waiter
 from planner.scheduling.cluster import BoolArray
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
-from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node
+from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node, said_of
 from planner.scheduling.shape import Shape, Static
 from planner.scheduling.storage import NO_SPACE
 
@@ -98,8 +98,8 @@ def _ways(c: _Context, name: str) -> tuple[Offer, ...]:
     row = cluster.row.get(name)
     if row is None or not is_gpu_resource(name):
         return ()
-    of_nodes, there = offers_by_node(cluster, name), np.flatnonzero(c.matching & (cluster.allocatable[row] > 0))
-    return tuple(sorted({of_nodes[n] for n in there.tolist()}, key=lambda one: list(Sharing).index(one.sharing)))
+    offers = said_of(cluster, c.matching & (cluster.allocatable[row] > 0), offers_by_node, name)
+    return tuple(sorted(offers, key=lambda one: list(Sharing).index(one.sharing)))
 
 
 def _as(c: _Context, name: str) -> str:
@@ -112,8 +112,7 @@ def _as(c: _Context, name: str) -> str:
 def _where(run: Run, nodes: BoolArray) -> str:
     """The matching nodes as people name them: by pool where all nodes of the pools match, else by number."""
     cluster = run.simulation.cluster
-    pool_of = node_pools(cluster)
-    pools = sorted({pool_of[i] for i in np.flatnonzero(nodes).tolist()})
+    pools = sorted(said_of(cluster, nodes, node_pools))
     if pools and all(pools) and len(pools) <= 3:
         return f"a node of pool {listing(pools)}"
     return f"one of {count(int(nodes.sum()), 'matching node')}"
@@ -513,9 +512,8 @@ def _plain(c: _Context, name: str) -> str:
     if any(way.sharing is not Sharing.WHOLE for way in ways):
         return f"{amount:,} {' or '.join(dict.fromkeys(way.noun(amount) for way in ways))}"
     device = accelerator(name)
-    model_of = gpu_models(c.run.simulation.cluster)
-    models = {model_of[n] for n in np.flatnonzero(c.matching).tolist()}
-    noun = (len(models) == 1 and models.pop()) or (device.noun if device else "")
+    models = said_of(c.run.simulation.cluster, c.matching, gpu_models)
+    noun = (len(models) == 1 and next(iter(models))) or (device.noun if device else "")
     return count(amount, noun) if noun and unit(name) is Unit.DEVICE else f"{amount} {name}"
 
 
