@@ -152,11 +152,9 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
     shape = run.new_shapes.get(revision.after.key)
     if not revision.after.traits.surges_freely or shape is None or not is_judged_by_node(simulation.state, shape):
         return False
-    own = {pod.owner for pod in run.pods[revision.after.key]}
     meets = cache(partial(_meeting, simulation.state, shape))
     waiting = simulation.queue.ever_waiting(lambda other: meets(other) is not _Meeting.NEVER)
-    came = (pod for pod in waiting if pod.owner not in own or pod.number > 0)
-    return all(_is_harmless(run, shape, pod, meets(pod.shape)) for pod in (*run.touched, *came))
+    return all(_is_harmless(run, shape, pod, meets(pod.shape)) for pod in (*run.touched, *waiting))
 
 
 class _Meeting(Enum):
