@@ -152,6 +152,10 @@ def pool_key(node: Node) -> str:
 
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
     """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
+    return cluster.remember(_pools, tuple(limits))
+
+
+def _pools(cluster: Cluster, limits: Sequence[PoolLimits]) -> tuple[NodePool, ...]:
     members = _members(cluster)
     limits = with_snapshots(cluster.snapshot, limits)
     types = tuple(instance_type for some in limits for instance_type in some.instance_types)

@@ -141,16 +141,16 @@ def asking_pods(cluster: Cluster, resource: str) -> tuple[tuple[PodShape, int], 
     """The pods that ask for `resource`, bound or waiting: each kind with the number of its pods."""
     pods = cluster.snapshot.pods
     counts: dict[tuple[str, int, int], list[int]] = {}  # namespace, ids of labels and spec → first pod, how many
-    for index in (*(i for group in cluster.groups for i in group.pods), *cluster.waiting):
-        pod = pods[index]
+    for alike in (*(group.pods for group in cluster.groups), *((index,) for index in cluster.waiting)):
+        pod = pods[alike[0]]
         key = (pod.namespace, id(pod.labels), id(pod.spec))
         known = counts.get(key)
         if known is not None:
-            known[1] += 1
+            known[1] += len(alike)
         elif any(resource in c.requests for c in (*pod.spec.containers, *pod.spec.init_containers)) or (
             pod.spec.pod_requests is not None and resource in pod.spec.pod_requests
         ):
-            counts[key] = [index, 1]
+            counts[key] = [alike[0], len(alike)]
     first = ((pods[index], count) for index, count in counts.values())
     found = (
         (

@@ -128,7 +128,7 @@ class Packing:
         self.state = State(self.cluster)
         self._is_kept = np.zeros(self.cluster.node_count, dtype=np.bool_)
         self._is_kept[list(pool)] = True
-        self._kept = np.flatnonzero(self._is_kept)
+        self._span = slice(min(pool), max(pool) + 1)  # of the tables: slices of them cost less than nodes picked out
         self._last: dict[Shape, int] = {}  # where a pod of the shape went last
         self._log = _Log()
         self._known_may: dict[int, tuple[BoolArray, bool]] = {}
@@ -136,7 +136,9 @@ class Packing:
         self._kind_of = {number: kinds[group] for number, group in group_of.items()}
         for kind in kinds.values():
             if not kind.is_alone:
-                passes_rules(self.state, kind.shape, self._kept[:0])  # what it asks about is counted from now on
+                passes_rules(
+                    self.state, kind.shape, np.zeros(0, dtype=np.intp)
+                )  # what it asks about is counted from now on
 
     def _kind(self, smaller: Cluster, number: int) -> _Kind:
         """Pods that no volume ties to nodes are compiled once for all pools."""
@@ -161,7 +163,7 @@ class Packing:
     def _is_anywhere(self, may: BoolArray) -> bool:
         """Asked once for what many kinds have in common; `_known_may` keeps it alive, so that its id is its own."""
         if id(may) not in self._known_may:
-            self._known_may[id(may)] = may, bool(may[self._kept].all() and may[self._first_new :].all())
+            self._known_may[id(may)] = may, bool(may[self._is_kept].all() and may[self._first_new :].all())
         return self._known_may[id(may)][1]
 
     # ── moving ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -203,7 +205,6 @@ class Packing:
 
     def _keep(self, nodes: Sequence[int], *, is_kept: bool) -> None:
         self._is_kept[list(nodes)] = is_kept
-        self._kept = np.flatnonzero(self._is_kept)
 
     @property
     def mark(self) -> tuple[int, int, int]:
@@ -224,15 +225,15 @@ class Packing:
 
     def _by_load(self) -> list[int]:
         """The nodes that are kept, the emptiest first: by the largest share of a resource that is requested."""
-        nodes = self._kept
+        nodes = np.flatnonzero(self._is_kept)
         room = np.maximum(self.state.cluster.allocatable[:, nodes], 1)
         load = (self.state.used[:, nodes] / room).max(axis=0) if len(nodes) else nodes
         return [int(node) for node in nodes[np.argsort(load, kind="stable")]]
 
     def _empties(self, node: int) -> bool:
-        mark, others = self.mark, self._kept[self._kept != node]
+        mark = self.mark
         for number in sorted(self._on[node], key=lambda one: (-self._kind_of[one].size, one)):
-            to = self._target(number, others)
+            to = self._target(number)
             if to < 0:
                 self.undo(mark)
                 return False
@@ -241,8 +242,8 @@ class Packing:
         self._log.freed.append(node)
         return True
 
-    def _target(self, number: int, others: NDArray[np.intp]) -> int:
-        """The fullest of the `others` that are kept that takes the pod; −1 where there is none.
+    def _target(self, number: int) -> int:
+        """The fullest of the others that are kept that takes the pod; −1 where there is none.
 
         A pod is judged without itself: it is taken off its node while others are looked at.
         """
@@ -251,7 +252,10 @@ class Packing:
         last = self._last.get(shape, -1) if kind.is_alone else -1  # it was the fullest, and is fuller now
         if last >= 0 and last != at and self._is_kept[last] and self._takes(shape, last):
             return last
-        nodes = others[self._has_room(kind, others)]
+        takes = self._has_room(kind, self._span)
+        takes &= self._is_kept[self._span]
+        takes[at - self._span.start] = False
+        nodes = self._span.start + np.flatnonzero(takes)
         if len(nodes) and not kind.is_alone:
             with self.state.tried_out():
                 self.state.remove(shape, at, is_terminating=False)
@@ -263,14 +267,14 @@ class Packing:
         self._last[shape] = found
         return found
 
-    def _has_room(self, kind: _Kind, nodes: NDArray[np.intp]) -> BoolArray:
-        """Which of `nodes` the static filters allow and have the amounts: bool[len(nodes)]."""
-        free = self.state.free
-        takes: BoolArray = free[PODS_ROW].take(nodes) > 0
+    def _has_room(self, kind: _Kind, nodes: slice) -> BoolArray:
+        """Which of `nodes` the static filters allow and have the amounts: bool[nodes]."""
+        free = self.state.free[:, nodes]
+        takes: BoolArray = free[PODS_ROW] > 0
         if not kind.is_anywhere:
-            takes &= kind.may.take(nodes)
+            takes &= kind.may[nodes]
         for row, amount in kind.shape.asks:
-            takes &= free[row].take(nodes) >= amount
+            takes &= free[row] >= amount
         return takes
 
     def _takes(self, shape: Shape, node: int) -> bool:
@@ -293,10 +297,13 @@ class Packing:
             if is_alone:
                 self._open_for([number for number, _ in same], limited)
                 continue
+            room = self._left_of(limited)
             for number, _ in same:
-                to = self._new_node(self._kind_of[number], limited)
+                to = self._new_node(self._kind_of[number], room)
                 if to >= 0:
                     self._move(number, to)
+                    if room is not None:
+                        room[to - self._first_new] -= 1
         if repacks:
             self.tighten()
         else:
@@ -342,12 +349,12 @@ class Packing:
             [(one, self._at[one], to) for one, to in zip(numbers, (self._first_new + places).tolist(), strict=False)]
         )
 
-    def _new_node(self, kind: _Kind, limited: str) -> int:
+    def _new_node(self, kind: _Kind, left: NDArray[np.int64] | None) -> int:
         """The first new node that takes a pod that others have a say in, opened where it has to be; −1 where none does."""
-        nodes = np.arange(self._first_new, min(self._first_new + self._opened + 1, self.cluster.node_count))
-        nodes = nodes[self._has_room(kind, nodes)]
-        if (left := self._left_of(limited)) is not None:
-            nodes = nodes[left[nodes - self._first_new] > 0]
+        takes = self._has_room(kind, slice(self._first_new, self._first_new + self._opened + 1))
+        if left is not None:
+            takes &= left[: len(takes)] > 0
+        nodes = self._first_new + np.flatnonzero(takes)
         if len(nodes):
             nodes = nodes[passes_rules(self.state, kind.shape, nodes)]
         if not len(nodes):

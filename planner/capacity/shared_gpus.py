@@ -15,7 +15,7 @@ from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import Sharing, out_of_use, physical_gpus, sharing
 from planner.kubernetes.records import Node
 from planner.kubernetes.units import Offer
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
 from planner.scheduling.said_of_nodes import counted, gpu_labels, gpu_models, offers_by_node
 
@@ -47,6 +47,7 @@ class GpuSupply(Record):
     labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
 
 
+@once_a_cluster
 def gpu_supply(cluster: Cluster) -> tuple[GpuSupply, ...]:
     """All GPUs of the cluster's machines by model and way of sharing; a node that offers two resources has a line in each."""
     lines: dict[tuple[str, Offer], list[int | None]] = {}

@@ -65,8 +65,8 @@ _NEEDED: Final = typed.decode(table_beside(__name__, "checks.json"), dict[str, d
 @once_a_snapshot
 def needed_kinds(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers about this cluster need → how much, and what they lack without."""
-    every = [*(pod.spec for pod in snapshot.pods), *(workload.template.spec for workload in snapshot.workloads)]
-    specs = {id(spec): spec for spec in every}.values()
+    by_id = {id(pod.spec): pod.spec for pod in snapshot.pods}
+    specs = (by_id | {id(workload.template.spec): workload.template.spec for workload in snapshot.workloads}).values()
     needed = dict(_NEEDED["all"])
     if any(volume.kind == "persistentVolumeClaim" for spec in specs for volume in spec.volumes):
         needed |= _NEEDED["with claims"]

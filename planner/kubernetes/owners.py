@@ -149,7 +149,7 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
     pods: Counter[str] = Counter()
     gpus: Counter[str] = Counter()
     asked: dict[str, set[str]] = defaultdict(set)
-    for pod in snapshot.pods:
+    for pod in snapshot.pods if tops else ():
         if (key := tops.get(pod.uid)) is not None:
             pods[key] += 1
             if pod.holds_room and (held := requested_gpus(pod.spec)):
@@ -187,23 +187,22 @@ def unjudged_above(snapshot: Snapshot) -> Mapping[str, str]:
     known: dict[tuple[str, int], str] = {}  # as in `workload_keys`
     found = {}
     for pod in snapshot.pods:
-        if pod.is_terminal or pod.owner is None:
+        if pod.owner is None:
             continue
-        workload = keys[pod.uid]
-        about = workload, id(pod.owner)
-        if about in known:
-            if known[about]:
-                found[pod.uid] = known[about]
-            continue
-        kind = kind_in(workload)
-        is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
-        topmost_unplayed = "" if is_judged else workload
-        for key, owner in above(pod, owners):
-            is_unplayed = owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group)
-            topmost_unplayed = key if is_unplayed else topmost_unplayed
-        known[about] = topmost_unplayed
-        if topmost_unplayed:
-            found[pod.uid] = topmost_unplayed
+        about = keys[pod.uid], id(pod.owner)
+        if (key := known.get(about)) is None:
+            key = known[about] = _topmost_unplayed(pod, about[0], owners)
+        if key and not pod.is_terminal:
+            found[pod.uid] = key
+    return found
+
+
+def _topmost_unplayed(pod: Pod, workload: str, owners: Owners) -> str:
+    kind = kind_in(workload)
+    is_judged = kind.name in _MODELLED and not (kind.is_custom and workload not in owners)
+    found = "" if is_judged else workload
+    for key, owner in above(pod, owners):
+        found = key if owner.kind in _UNPLAYED or is_namesake(owner.kind, owner.api_group) else found
     return found
 
 

@@ -21,7 +21,7 @@ from planner.kubernetes.records import Pod, PodSpec, ReplicaSet, Workload
 from planner.kubernetes.requests import host_ports, pod_requests, scored_requests
 from planner.rollout.in_flight import InFlight, in_flight, owners_of
 from planner.rollout.ownership import pods_of, revision_of, sets_by_owner
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_at_any_size
 from planner.scheduling.devices import device_demand
 from planner.scheduling.shape import Term
 from planner.scheduling.state import carried_terms
@@ -49,13 +49,24 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     sets = sets_by_owner(cluster).get(workload.uid, [])
     if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
+    course = _without_names(cluster, workload, sets)
+    if (
+        _namesakes(cluster)[workload.kind, workload.name] < 2
+    ):  # like itself alone: what is around it needn't be looked at
+        return workload.key, course
     seen = cluster.remember(_look)
     return (
-        _without_names(cluster, workload, sets),
+        course,
         queued(cluster.snapshot, workload.namespace, workload.labels, [workload.template]),
         seen.spaces.get(workload.namespace),
         frozenset(t for t in cluster.remember(_wide_terms) if t.matches(cluster, workload.namespace, workload.template.labels)),
     )  # fmt: skip
+
+
+@once_at_any_size
+def _namesakes(cluster: Cluster) -> Counter[tuple[str, str]]:
+    """How many workloads, each in a namespace of its own, have a kind and name."""
+    return Counter((workload.kind, workload.name) for workload in cluster.snapshot.workloads)
 
 
 def _without_names(cluster: Cluster, workload: Workload, sets: Sequence[ReplicaSet]) -> Hashable:

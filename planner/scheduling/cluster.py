@@ -57,15 +57,16 @@ class Domains(Record, kw_only=False, eq=False):
     codes: CodeArray
     values: tuple[str, ...]
 
-    def sums(self, counts: IntArray) -> IntArray:
-        """Counts summed by domain and given back per node (0 where the label is missing): int64[node]."""
+    def sums(self, counts: IntArray, nodes: NDArray[np.intp] | slice) -> IntArray:
+        """Counts of all nodes (int64[node]) summed by domain, and given back for each of `nodes`, 0 where the label is missing."""
+        codes = self.codes[nodes]
         if not self.values:
-            return np.zeros(len(self.codes), dtype=np.int64)
+            return np.zeros(len(codes), dtype=np.int64)
         present = self.codes >= 0
         if len(self.values) == np.count_nonzero(present):  # as many as nodes: each tells one apart
-            return np.where(present, counts, 0)
+            return np.where(codes >= 0, counts[nodes], 0)
         total = np.bincount(self.codes[present], weights=counts[present], minlength=len(self.values)).astype(np.int64)
-        return np.where(present, total[self.codes], 0)
+        return np.where(codes >= 0, total[codes], 0)
 
 
 _NO_NODES: CodeArray = np.zeros(0, dtype=np.int32)

@@ -331,7 +331,7 @@ def _mark_affinity(state: State, shape: Shape, codes: NDArray[np.uint8], nodes: 
         sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
         mark(codes, sums.at(nodes) > 0, Fails.ANTI_AFFINITY)
     for term in state.terms_about(shape, state.anti):
-        taken = cluster.domains(term.topology_key).sums(state.anti[term])[nodes]
+        taken = cluster.domains(term.topology_key).sums(state.anti[term], nodes)
         mark(codes, taken > 0, Fails.EXISTING_ANTI_AFFINITY)
 
 

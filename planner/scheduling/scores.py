@@ -154,5 +154,5 @@ def _inter_pod_raw(state: State, shape: Shape, nodes: NDArray[np.intp]) -> IntAr
         sums = state.matching_all((term,)).by_domain(cluster.domains(term.topology_key), term.topology_key, None)
         raw += term.weight * sums.at(nodes)
     for term in state.terms_about(shape, state.likes):
-        raw += term.weight * cluster.domains(term.topology_key).sums(state.likes[term])[nodes]
+        raw += term.weight * cluster.domains(term.topology_key).sums(state.likes[term], nodes)
     return raw

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout import glance, remedies, ties
+from planner.rollout import glance, remedies, surroundings, ties
 from planner.rollout.answers import Reason
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
@@ -257,6 +257,29 @@ def test_whom_a_quota_refuses_alike_is_played_once_and_told_of_its_own_namespace
             assert found == glance.glance(cluster, revision).answer
             assert f"namespace {after.namespace} " in str(found.headline)
     assert refused.keys() == {"inference-api", "notebook"}
+
+
+def test_what_is_around_a_workload_is_looked_at_where_another_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only such a one can be alike."""
+    looked: list[Cluster] = []
+    whole = surroundings._look
+
+    def look(cluster: Cluster) -> surroundings._Seen:
+        looked.append(cluster)
+        return whole(cluster)
+
+    monkeypatch.setattr(surroundings, "_look", look)
+    cluster = compiled(crowd.snapshot(3))
+    names = Counter((workload.kind, workload.name) for workload in cluster.snapshot.workloads)
+    keys: dict[bool, list[Hashable]] = {True: [], False: []}
+    for is_alone in (True, False):
+        for workload in cluster.snapshot.workloads:
+            if (names[workload.kind, workload.name] == 1) is is_alone:
+                keys[is_alone].append(surroundings.surroundings(cluster, workload))
+        assert bool(looked) is not is_alone
+    alone, several = ([key for key in some if key is not None] for some in (keys[True], keys[False]))
+    assert len(set(alone)) == len(alone) > 0
+    assert len(set(several)) < len(several)
 
 
 def test_what_is_proven_is_so_in_every_placement() -> None:
