@@ -196,7 +196,9 @@ class Picture:
         return bool(differ)
 
     def _note(self, kind: str, key: str, before: _Seen | None) -> None:
-        self._changed.setdefault(kind, {}).setdefault(key, before)
+        changed = self._changed.setdefault(kind, {})
+        if changed.setdefault(key, before) is None and key not in self._objects[kind]:
+            del changed[key]  # it came and went: until there is a first snapshot that may be very many
 
     def fold(self, kind: str, event: str, item: Item) -> bool:
         """One event of a watch; whether anything that is kept differs now."""

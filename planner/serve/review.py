@@ -549,7 +549,7 @@ def _said(
     if along:
         told = _told(snapshot, replace(revision, after_seconds=_A_MOMENT), pools, along, tells_ways=tells_ways)
     elif revision.before is revision.after:  # many writes differ in an image only: they have one answer
-        told = snapshot.derived.once(_restarted, snapshot, key, pools)
+        told = snapshot.derived.once(_restarted, snapshot, key, pools, tells_ways)
     else:
         told = _told(snapshot, revision, pools, tells_ways=tells_ways)
     return _judged(key, revision, told, policy, is_younger=there is None and change.before is not None)
@@ -580,15 +580,15 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
     return Review(workload=key, silence=Silence.BY_POLICY if is_let_pass else Silence.COMPLETES)
 
 
-def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...]) -> _Told:
+def _restarted(snapshot: Snapshot, key: str, pools: tuple[NodePool, ...], tells_ways: bool) -> _Told:
     workload = snapshot.workload(key)
     assert workload is not None
-    return _told(snapshot, restarted(workload), pools)
+    return _told(snapshot, restarted(workload), pools, tells_ways=tells_ways)
 
 
 def _told(
     snapshot: Snapshot, revision: Revision, pools: tuple[NodePool, ...], along: tuple[Revision, ...] = (),
-    *, tells_ways: bool = True,
+    *, tells_ways: bool,
 ) -> _Told:  # fmt: skip
     cluster = compiled(snapshot)
     seen, growth = glanced(cluster, revision, pools, along)

@@ -128,6 +128,7 @@ class Reviewers:
         self._known: _Known | None = None
         self._shared = Packed()
         self._takes = 0.0  # seconds, a question that isn't large
+        self._idle = 0  # threads that wait for a question
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
@@ -197,7 +198,7 @@ class Reviewers:
         began = time.monotonic()
         if began >= asked.until:
             return _TIME_UP
-        tells_ways = not self._questions  # nobody waits
+        tells_ways = len(self._questions) <= self._idle  # nobody waits, but for a thread that is about to take it
         found = process.review(asked.body, asked.until, self._policy, self._remembered(), tells_ways)
         if len(asked.body) < LARGE:
             self._takes += (time.monotonic() - began - self._takes) / _LATELY
@@ -223,7 +224,9 @@ class Reviewers:
                 continue
             with self._has_more:
                 if not self._questions and not (takes_large and self._large):
+                    self._idle += 1
                     self._has_more.wait(0.2)
+                    self._idle -= 1
                 if self._questions:
                     return self._questions.popleft()
                 if takes_large and self._large:

@@ -178,6 +178,16 @@ def test_what_goes_with_the_changes_is_what_reading_the_lists_anew_gives(seed: i
         assert all(0 not in one.values() for one in picture._tally._counts)
 
 
+def test_what_came_and_went_before_any_snapshot_is_forgotten() -> None:
+    """As long as one list can't be read there is none, and pods of Jobs come and go."""
+    picture, one = taken(begun()), node("n9", pool="p", gpus=0)
+    before = len(picture._changed["Node"])
+    for event, some in ((ADDED, {}), (MODIFIED, {"spec": {"unschedulable": True}}), (DELETED, {})):
+        assert picture.fold("Node", event, raw(one | some))
+    assert len(picture._changed["Node"]) == before
+    assert "n9" not in {one.name for one in snapshot(picture).nodes}
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.integers(0, 12), max_size=40), st.lists(st.integers(0, 12), max_size=40))
 def test_any_order_is_led_to(first: list[int], last: list[int]) -> None:

@@ -154,6 +154,32 @@ def test_both_doors_say_the_same(name: str) -> None:
         assert at_other.silence in (Silence.COMPLETES, Silence.BY_POLICY)
 
 
+def test_who_has_no_time_looks_for_no_way_out_of_another_image_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said of it is kept for other images, and doesn't stand for what is said with time."""
+    objects = deployment("serve", ["n0", "n1"], pod_spec(gpus=1), strategy=SURGING)
+    cluster = snapshot(*(node(name, pool="gpu", gpus=1) for name in ("n0", "n1")), objects)
+    there = next(one for one in objects if one["kind"] == "Deployment")
+    manifest = copy.deepcopy(there)
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    request = {
+        "uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "serve", "object": manifest, "oldObject": there,
+        "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
+    looked: list[object] = []
+
+    def way_out(*asked: object) -> str:
+        looked.append(asked)
+        return "a way"
+
+    monkeypatch.setattr("planner.serve.review._way_out", way_out)
+    for tells, tail, number in ((False, "looks for ways out", 0), (False, "looks for ways out", 0), (True, "a way", 1)):
+        found = review(cluster, read_request(body), tells_ways=tells)
+        assert found.is_stuck
+        assert found.warning.endswith(tail)
+        assert len(looked) == number
+
+
 GROWS = (LATELY, failed(61, about=STATUS, message=OUT), CLAIM)
 LIMITS = ((), (OWN,), (BY_HAND,), (KARPENTER,), MANY, parse_typed_limits("gpu=1"), parse_typed_limits("other=9"))
 POLICIES = (

@@ -111,6 +111,33 @@ def test_a_way_out_is_looked_for_while_nobody_waits() -> None:
     assert told == [False, False, True, True]
 
 
+def test_who_comes_while_another_process_has_nothing_to_do_doesnt_wait() -> None:
+    """Two come at once, as of a sync: the first to wake holds Python's lock, so that it would see the second one's in the line."""
+    told: list[object] = []
+
+    class Telling:
+        def review(self, *asked: object) -> Review:
+            told.append(asked[-1])
+            return Review(silence=Silence.COMPLETES)
+
+    one = reviewers.Reviewers(2, print)
+    other = threading.Thread(target=one._next, args=(Idle(), False), daemon=True)
+    other.start()
+    deadline = time.monotonic() + 60
+    while not told and time.monotonic() < deadline:
+        with one._has_more:  # the other can't wake before this one has begun
+            if one._idle:
+                one.ask(b"short", deadline)
+                one.ask(b"short", deadline)
+                asked = one._questions.popleft()
+                one._answered(Telling(), asked)  # type: ignore[arg-type]
+                one.ask(b"short", deadline)
+                one._answered(Telling(), asked)  # type: ignore[arg-type]
+    one.stop()
+    other.join()
+    assert told == [True, False]
+
+
 def test_the_policy_of_the_gate_is_asked() -> None:
     recorded = json.loads((ROOT / "tests/serve/recordings/admission.json").read_text())
     bodies = {step["name"]: step["reviews"][0]["body"] for step in recorded["steps"]}
