@@ -215,7 +215,7 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
         for one in result.workloads
     )  # fmt: skip
     return replace(
-        result, reason=Reason.UNKNOWN, sentence=said, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
+        result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
         capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
         extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(),
         unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,

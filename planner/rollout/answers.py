@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
-from functools import cache
 from threading import Lock
 from typing import Any, Final
 
@@ -245,11 +244,18 @@ class Placement(Sequence[tuple[str, str, str]]):
     """Where pods are in the end, worked out when it is read: mostly nobody asks for more than the verdict."""
 
     def __init__(self, places: Callable[[], tuple[tuple[str, str, str], ...]]) -> None:
-        self._once, self._lock = cache(places), Lock()
+        self._work: Callable[[], tuple[tuple[str, str, str], ...]] | None = places
+        self._known: tuple[tuple[str, str, str], ...] | None = None
+        self._lock = Lock()
 
     def _places(self) -> tuple[tuple[str, str, str], ...]:
         with self._lock:  # two may read it at once
-            return self._once()
+            if self._work is not None:
+                work, self._work = self._work, None  # once: what was broken off half-way would go on from there
+                self._known = work()
+            if self._known is None:
+                raise RuntimeError("whoever read where the pods are was interrupted: ask again")
+            return self._known
 
     def __len__(self) -> int:
         return len(self._places())

@@ -158,6 +158,7 @@ class Run:
         self._watch, self._may_count = watch, may_count
         self._remainder: Remainder | None = None
         self._played: list[Moment] = []  # where the rest was counted
+        self._left = 0  # of the work that it may cost, then
         self.simulation, self.revisions, self.others = simulation, revisions, others
         self.refusals, self.preempted, self.touched = simulation.refusals, simulation.preempted, simulation.pods.touched
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
@@ -349,12 +350,14 @@ class Run:
             moments.append(counts.step(simulation.clock.tick, moments[-1].held, old, found.shape, numbers))
         self.touched += [pod for pod in found.old if not pod.is_terminating]
         self.done[key], self.finished_at[key] = True, simulation.clock.tick
-        self._remainder = found
+        self._remainder, self._left = found, simulation.work.left
         return True
 
     def played_on(self) -> Run:
-        """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too."""
-        run = copy(self)
+        """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too. It costs what it would
+        have cost then, whatever else was asked since, and whether or not whoever asked still waits."""
+        run, work = copy(self), self.simulation.work
+        work.left, work.is_wanted = self._left, None
         run._may_count, run._remainder, run.simulation.clock.tick = False, None, self._played.pop().tick
         run.moments = dict.fromkeys(self.moments, self._played)
         run.done, run.finished_at = dict.fromkeys(self.done, False), dict.fromkeys(self.finished_at, -1)

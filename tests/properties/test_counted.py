@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from planner.capacity import rollouts
+from planner.ground.budget import UnwantedError, allowed
 from planner.inventory.change import WorkloadChange
 from planner.questions.question import plain
 from planner.rollout.answers import Placement, RolloutResult
@@ -79,3 +80,35 @@ def test_the_whole_answer_is_the_one_that_is_played(snapshot: Any, monkeypatch: 
             assert isinstance(kept.placement, tuple)
             assert kept == short
     assert counted >= 5
+
+
+def test_where_pods_are_is_told_whoever_reads_it_and_whatever_was_asked_before() -> None:
+    """An answer is kept: whoever asked first may have left, and what else was asked may have cost all that it may."""
+    counted = 0
+    for seed in range(20):
+        case, left = roomy(case_of(seed)), list[str]()
+        with allowed(lambda left=left: not left) as budget:  # type: ignore[misc]
+            run = engine(case, may_count=True).run
+        if not run.is_counted:
+            continue
+        counted += 1
+        budget.left, budget.unseen = 0, 10**6
+        left.append("whoever asked")
+        on, long = run.played_on(), engine(case).run
+        assert (_told(on), _places(on)) == (_told(long), _places(long)), seed
+    assert counted >= 3
+
+
+def test_what_was_broken_off_half_way_isnt_told() -> None:
+    def interrupted() -> tuple[tuple[str, str, str], ...]:
+        asked.append(1)
+        if len(asked) == 1:
+            raise UnwantedError("interrupted")
+        return (("prod", "half", "way"),)
+
+    asked = list[int]()
+    placement = Placement(interrupted)
+    with pytest.raises(UnwantedError):
+        len(placement)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        len(placement)

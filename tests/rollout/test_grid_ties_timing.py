@@ -10,9 +10,9 @@ from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.rollout import grid as grids
-from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.answers import RemedyKind, RolloutResult, Verdict
 from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.prepared import Scenario
@@ -97,19 +97,29 @@ def test_pods_of_one_size_are_proven() -> None:
     assert str(ties.sentence) == "completes in every placement (proven)"
 
 
-@pytest.mark.parametrize("seed", [0, 4])  # it is stuck, and completes
-def test_old_pods_that_are_made_on_the_way_take_more_than_a_new_one_needs(seed: int) -> None:
+def _hangs_on_an_old_pod(*unseen: str, seed: int = 0) -> RolloutResult:
     """One more old pod may come to the only node that the new ones may go to, or to another."""
     own = deployment("worker", ["c"], pod_spec(cpu="10"), strategy=rolling(1, 0))
     own[1]["metadata"]["annotations"] = {"deployment.kubernetes.io/desired-replicas": "1"}
     found = snapshot(node("a", cpu="10", labels={"disk": "ssd"}), node("b", cpu="10"), node("c", cpu="10"), own)
+    found = replace(found, presence=FrozenMap({**found.presence, **dict.fromkeys(unseen, Presence.PARTIAL)}))
     change = WorkloadChange(
         workload=WORKER, replicas=2, requests=FrozenMap({CPU: 1_000}), node_selector=FrozenMap({"disk": "ssd"})
     )
-    ties = rollouts.rollout(found, Scenario(changes=(change,), seed=seed, with_remedies=False)).ties
+    return rollouts.rollout(found, Scenario(changes=(change,), seed=seed, with_remedies=False))
+
+
+@pytest.mark.parametrize("seed", [0, 4])  # it is stuck, and completes
+def test_old_pods_that_are_made_on_the_way_take_more_than_a_new_one_needs(seed: int) -> None:
+    ties = _hangs_on_an_old_pod(seed=seed).ties
     assert ties is not None
     assert not ties.proven
     assert 0 < ties.completed_runs < ties.runs
+
+
+def test_of_pods_that_werent_all_seen_no_placement_is_told_to_decide() -> None:
+    assert "completes in" in str(_hangs_on_an_old_pod().but)
+    assert str(_hangs_on_an_old_pod("Pod").but) == ""
 
 
 @pytest.mark.parametrize(("speaks_of", "is_proven"), [("somebody", True), ("worker", False)])
