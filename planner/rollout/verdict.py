@@ -193,6 +193,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
             f"the {revision.after.kind} is paused, so the controller rolls nothing out. "
             f"Resume it with {commands.resume(revision.after.key)}",
             f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed",
+            names_objects=True,
         )
     if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
         return _stuck(
@@ -208,6 +209,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
             Reason.PAUSED,
             f"it waits for a promotion. Promote it with {commands.promote(key)}",
             "it waits until somebody promotes it",
+            names_objects=True,
         )
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
     if stale is not None:
@@ -258,6 +260,7 @@ def _stale(revision: Revision, stale: ReplicaSetController) -> Impasse:
         f"{DESIRED_REPLICAS} says {stale.desired}: the Deployment controller takes that for a scaling it never ends, and "
         f"rolls nothing out (kubernetes#138036). Set it right with {mend}",
         f"an annotation of ReplicaSet {stale.name} keeps the controller from rolling {revision.after.name} out",
+        names_objects=True,
     )
 
 

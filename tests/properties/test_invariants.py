@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from planner.capacity import overview as overviews
 from planner.ground.records import replace
+from planner.ground.vocabulary import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout import glance, remedies, surroundings, ties
@@ -280,6 +281,24 @@ def test_what_is_around_a_workload_is_looked_at_where_another_has_its_name(monke
     alone, several = ([key for key in some if key is not None] for some in (keys[True], keys[False]))
     assert len(set(alone)) == len(alone) > 0
     assert len(set(several)) < len(several)
+
+
+@pytest.mark.parametrize("reason", [Reason.PAUSED, Reason.STALE_ANNOTATION])
+def test_a_command_that_mends_is_told_of_its_own_namespace(reason: Reason) -> None:
+    snapshot = crowd.snapshot(3)
+    if reason is Reason.PAUSED:
+        snapshot = replace(snapshot, workloads=tuple(replace(one, is_paused=True) for one in snapshot.workloads))
+    else:
+        stale = FrozenMap({DESIRED_REPLICAS: "99"})
+        snapshot = replace(snapshot, replica_sets=tuple(replace(r, annotations=stale) for r in snapshot.replica_sets))
+    cluster, told = Cluster(snapshot), 0
+    answers = glance.OwnRollouts(cluster)
+    for after in (one for one in snapshot.workloads if one.kind == "Deployment"):
+        found = answers.of(glance.restarted(after))
+        if found.reason is reason:
+            told += 1
+            assert f" -n {after.namespace}" in str(found.sentence)
+    assert told > 20
 
 
 def test_what_is_proven_is_so_in_every_placement() -> None:
