@@ -121,7 +121,8 @@ def rollout(
     keys, twice = workload_keys_by_owner(run), attached_twice(run, prepared.revisions)
     pending = pending_pods(run, keys)
     buts = [str(one.what) for one in twice[:1]]
-    buts += [f"it {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
+    which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
+    buts += [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
     buts += [str(clocks.sentence)] if clocks.sentence else []
     but = ". ".join(f"But {one}" for one in buts)
     parts = tuple(

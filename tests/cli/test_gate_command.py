@@ -133,7 +133,9 @@ def test_what_chance_decides_together_is_told_as_what_it_decides_alone(
     with pytest.raises(SystemExit):
         main(["rollout", "cluster.json", "-f", file, "--output", "json"])
     rolled = json.loads(capsys.readouterr().out)["result"]
-    assert rolled["but"].startswith("But it depends on placement and on whose controller is first: completes in ")
+    assert rolled["but"].startswith(
+        "But the whole change depends on placement and on whose controller is first: completes in "
+    )
     assert rolled["sentence"] == found["together_sentence"]
     assert rolled["sentence"].endswith(rolled["but"])
     told = [one["sentence"] for one in found["workloads"] if one["verdict"] == verdict]
