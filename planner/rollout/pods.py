@@ -54,7 +54,7 @@ class Pods:
         waits: Callable[[LivePod, int], None],
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
-        self._work, self._scales, self._hears, self._waits = work, scales, hears, waits
+        self.work, self._scales, self._hears, self._waits = work, scales, hears, waits
         self.by_index: dict[int, LivePod] = {}
         self.by_owner: dict[str, list[LivePod]] = {}  # by owner's key; some may be gone: `in_motion` leaves them out
         self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
@@ -236,7 +236,7 @@ class Pods:
     def budget_status(self, budget: PodDisruptionBudget) -> BudgetStatus:
         """What the disruption controller would write of `budget` now."""
         near = self.within(budget.namespace)
-        self._work.spend(len(near))
+        self.work.spend(len(near))
         pods = [
             Covered(pod.owner, pod.is_ready and not pod.is_terminating)
             for pod in near

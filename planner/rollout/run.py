@@ -9,7 +9,7 @@ from math import inf
 from typing import Final, Unpack
 
 from planner.ground import collector
-from planner.ground.budget import TooLargeError, too_large
+from planner.ground.budget import TooLargeError, WorkBudget, too_large
 from planner.ground.records import Record, replace
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
@@ -354,11 +354,11 @@ class Run:
         return True
 
     def played_on(self) -> Run:
-        """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too. It costs what it would
+        """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too. It may cost what it might
         have cost then, whatever else was asked since, and whether or not whoever asked still waits."""
-        run, work = copy(self), self.simulation.work
-        work.left, work.is_wanted = self._left, None
-        run._may_count, run._remainder, run.simulation.clock.tick = False, None, self._played.pop().tick
+        run, simulation = copy(self), self.simulation
+        simulation.work = simulation.pods.work = WorkBudget(self._left)
+        run._may_count, run._remainder, simulation.clock.tick = False, None, self._played.pop().tick
         run.moments = dict.fromkeys(self.moments, self._played)
         run.done, run.finished_at = dict.fromkeys(self.done, False), dict.fromkeys(self.finished_at, -1)
         return run._play_on()

@@ -6,6 +6,7 @@ share an entry, and copies records to look into them.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar, TypeVarTuple, cast
 
@@ -111,8 +112,8 @@ def _worked_out(
         processes = pool.current()
         if processes is not None:
             return processes.run(question, snapshot, *asked, is_wanted=still)
-        with allowed(still):
-            return question(snapshot, *asked)
+        with allowed(still):  # and told as a process would: what is kept mustn't hold the engine, or an old snapshot
+            return pickle.loads(pickle.dumps(question(snapshot, *asked)))  # noqa: S301 - our own
 
     return _answers.worked_out(key, work, still)
 

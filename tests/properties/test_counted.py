@@ -96,6 +96,7 @@ def test_where_pods_are_is_told_whoever_reads_it_and_whatever_was_asked_before()
         left.append("whoever asked")
         on, long = run.played_on(), engine(case).run
         assert (_told(on), _places(on)) == (_told(long), _places(long)), seed
+        assert budget.left == 0  # and whoever reads it within a question gets nothing back
     assert counted >= 3
 
 

@@ -37,5 +37,10 @@ def test_a_page_that_was_left_stops_its_work(monkeypatch: pytest.MonkeyPatch) ->
     assert cache.answer(rollout, snapshot, SCENARIO).verdict  # nothing half done was kept
 
 
+def test_an_answer_that_is_kept_is_as_it_would_come_from_a_process() -> None:
+    """Where pods are is worked out when it is read, from the engine's run, which holds a snapshot that may be old by then."""
+    assert type(cache.answer(rollout, demo.read(), SCENARIO).placement) is tuple
+
+
 def test_without_a_page_everything_is_wanted() -> None:
     assert cache.is_wanted()
