@@ -156,6 +156,8 @@ LEADER_WORKER_SET: Final = _ROWS["LeaderWorkerSet"]
 
 REPLICATION_CONTROLLER: Final = "ReplicationController"
 """Known by its pods only."""
+CRON_JOB: Final = "CronJob"
+"""Known as who makes Jobs."""
 
 WORKLOADS: Final = (DEPLOYMENT, STATEFUL_SET, DAEMON_SET, JOB, ROLLOUT, LEADER_WORKER_SET)
 """What a person names and changes: the kinds of `Snapshot.workloads`."""

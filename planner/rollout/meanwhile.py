@@ -9,7 +9,7 @@ from planner.ground.budget import allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.kinds import several
+from planner.kubernetes.kinds import CRON_JOB, JOB, several
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Presence, Severity, Snapshot, Workload
 from planner.rollout.answers import Ties
@@ -243,7 +243,7 @@ def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool
     if completes and snapshot.presence.get("PriorityClass") is Presence.ABSENT:
         read = {kind for kind, presence in snapshot.presence.items() if presence is not Presence.ABSENT}
         read |= {one.kind for one in snapshot.unplayed}
-        may = {"refuse": ("ResourceQuota", "LimitRange"), "make": ("Job", "CronJob")}
+        may = {"refuse": ("ResourceQuota", "LimitRange"), "make": (JOB.name, CRON_JOB)}
         which = {does: [several(kind) for kind in kinds if kind not in read] for does, kinds in may.items()}
         if parts := [f"{listing(kinds)} {does} pods" for does, kinds in which.items() if kinds]:
             said.append(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")

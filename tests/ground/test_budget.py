@@ -160,7 +160,7 @@ def test_a_part_costs_what_a_question_may_and_the_whole_has_left() -> None:
 
 def test_rollouts_within_a_question_have_one_bound_together() -> None:
     asked = Scenario(changes=(WorkloadChange(workload="Deployment/prod/web"),), with_remedies=False)
-    with allowed(units=1_000) as whole:
+    with allowed(units=700) as whole:
         assert rollout(demo.read(), asked).verdict is Verdict.UNKNOWN
         assert whole.left < 100
         assert rollout(demo.read(), asked).verdict is Verdict.UNKNOWN
