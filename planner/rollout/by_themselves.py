@@ -241,7 +241,7 @@ def recovering(cluster: Cluster) -> tuple[int, ...]:
     return tuple(
         place
         for place, node in enumerate(cluster.nodes)
-        if may_take(node, _ANY) or (node.name not in sliced and may_take(node, _ANY, (*node.capacity, NVIDIA_GPU)))
+        if may_take(node, _ANY, () if node.name in sliced else (*node.capacity, NVIDIA_GPU))
     )
 
 
