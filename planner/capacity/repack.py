@@ -134,11 +134,10 @@ class Packing:
         self._known_may: dict[int, tuple[BoolArray, bool]] = {}
         kinds = {group: self._kind(cluster, group) for group in dict.fromkeys(group_of.values())}
         self._kind_of = {number: kinds[group] for number, group in group_of.items()}
+        none = np.zeros(0, dtype=np.intp)
         for kind in kinds.values():
             if not kind.is_alone:
-                passes_rules(
-                    self.state, kind.shape, np.zeros(0, dtype=np.intp)
-                )  # what it asks about is counted from now on
+                passes_rules(self.state, kind.shape, none)  # what it asks about is counted from now on
 
     def _kind(self, smaller: Cluster, number: int) -> _Kind:
         """Pods that no volume ties to nodes are compiled once for all pools."""

@@ -29,9 +29,8 @@ BUFFER: Final = "CapacityBuffer"
 _REQUEST: Final = "ProvisioningRequest"
 _ACTIVE: Final = "buffer.x-k8s.io/active-capacity"
 _CHECKS: Final = frozenset({"check-capacity.autoscaling.x-k8s.io", "check-capacity.kubernetes.io"})
-_MOST_PODS: Final = (
-    5_000  # of all buffers; of more nothing is known: without some of them a pool that they fill would grow
-)
+_MOST_PODS: Final = 5_000
+"""Of all buffers; of more nothing is known: without some of them a pool that they fill would grow."""
 
 
 def buffered(cluster: Cluster) -> tuple[LivePod, ...]:

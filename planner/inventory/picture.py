@@ -149,9 +149,8 @@ class Picture:
         self._versions: dict[str, str] = {}
         self._shared = Shared()
         self._folded = 0
-        self._changed: dict[
-            str, dict[str, _Seen | None]
-        ] = {}  # kind → key → what it was when `_kept` was brought up to date
+        # kind → key → what it was when `_kept` was brought up to date
+        self._changed: dict[str, dict[str, _Seen | None]] = {}
         self._kept: dict[str, _Kept] = {kind: _Kept() for kind in self._objects}
         self._tally = PodTally()  # of pods
         self._digests = _Digests()

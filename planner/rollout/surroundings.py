@@ -50,9 +50,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
     course = _without_names(cluster, workload, sets)
-    if (
-        _namesakes(cluster)[workload.kind, workload.name] < 2
-    ):  # like itself alone: what is around it needn't be looked at
+    if _namesakes(cluster)[workload.kind, workload.name] < 2:  # like itself alone: nothing around it need be looked at
         return workload.key, course
     seen = cluster.remember(_look)
     return (

@@ -37,8 +37,8 @@ _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.b
 
 
 def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
-    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first. By rules that were read and
-    not recorded nothing is proven.
+    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first; of pods that are refused the
+    verdict alone, since others may come a step later. By rules that were read and not recorded nothing is proven.
     """
     if not all(revision.is_recorded for revision in revisions):
         return False

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import accelerator, is_gpu_resource, same_as, tables
-from planner.kubernetes.derived import MOST_KEPT
 from planner.kubernetes.nodes import (
     ROLE,
     Sharing,
@@ -32,18 +30,12 @@ T = TypeVar("T")
 def said_of(cluster: Cluster, nodes: BoolArray, each: Callable[..., Sequence[T]], *about: str) -> frozenset[T]:
     """What `each` of the functions here says of these nodes, once each. Every rollout that is stuck, and every cell of a grid, asks it of
     the same thousands of nodes."""
-    known, asked = _known(cluster), (blake2b(nodes.tobytes(), digest_size=16).digest(), each, *about)
-    if asked not in known:
-        if len(known) >= MOST_KEPT:
-            known.clear()
-        said = each(cluster, *about)
-        known[asked] = frozenset(said[node] for node in np.flatnonzero(nodes).tolist())
-    return known[asked]
+    return cluster.remember(_said_of, np.packbits(nodes).tobytes(), each, *about)
 
 
-@once_a_cluster
-def _known(_: Cluster) -> dict[object, frozenset[Any]]:
-    return {}
+def _said_of(cluster: Cluster, nodes: bytes, each: Callable[..., Sequence[T]], *about: str) -> frozenset[T]:
+    said, bits = each(cluster, *about), np.unpackbits(np.frombuffer(nodes, dtype=np.uint8), count=cluster.node_count)
+    return frozenset(said[node] for node in np.flatnonzero(bits).tolist())
 
 
 @once_a_cluster

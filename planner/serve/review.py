@@ -46,7 +46,7 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run
-from planner.rollout.ties import is_proven, sample
+from planner.rollout.ties import is_proven, is_refused, sample
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
@@ -560,15 +560,15 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
     verdict, is_automatic = told.rollout.verdict, told.rollout.is_growth_automatic
     if verdict is Verdict.STUCK and told.rollout.reason is Reason.PAUSED:  # somebody wants it so
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
-    is_refused = policy.refuses(verdict, is_growth_automatic=is_automatic)
+    is_failed = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:
-        if not is_refused:
+        if not is_failed:
             return Review(workload=key, silence=Silence.BY_POLICY)
         but = f", but {listing(told.otherwise)} may decide otherwise" if told.otherwise else ""
         return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", told), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
-    if verdict is Verdict.NEEDS_GROWTH and is_refused:
+    if verdict is Verdict.NEEDS_GROWTH and is_failed:
         return Review(workload=key, warning=_warning(_UNSURE, told))
     if told.failed:
         return Review(workload=key, warning=_warning(_FAILED, replace(told, why=told.failed)))
@@ -602,7 +602,8 @@ def _told(
         lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
-    way_out = _way_out(snapshot, revision, seen) if tells_ways else _WHO_TELLS
+    looks = tells_ways or is_refused(commonest, revision)  # then there is none, which is known at once
+    way_out = _way_out(snapshot, revision, seen) if looks else _WHO_TELLS
     return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
 
 

@@ -120,15 +120,20 @@ def at_gate(cluster: Snapshot, manifest: Item, case: Case, policy: GatePolicy) -
     return gate.answer(cluster, settings, Given(now=NOW))
 
 
-def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> Review:
+def body_of(there: Item, manifest: Item) -> bytes:
+    """The AdmissionReview of an update of the Deployment ml/serve."""
     request = {
         "uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "serve", "object": manifest, "oldObject": there,
         "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
     }  # fmt: skip
-    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    return json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
+
+
+def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, policy: GatePolicy) -> Review:
+    body = body_of(there, manifest)
     pools = growing(cluster, case.limits)
     found, hurried = (
-        review(cluster, read_request(body.encode()), pools, policy=policy, now=NOW, tells_ways=tells) for tells in (True, False)
+        review(cluster, read_request(body), pools, policy=policy, now=NOW, tells_ways=tells) for tells in (True, False)
     )  # fmt: skip
     assert replace(hurried, warning="") == replace(
         found, warning=""
@@ -161,11 +166,7 @@ def test_who_has_no_time_looks_for_no_way_out_of_another_image_either(monkeypatc
     there = next(one for one in objects if one["kind"] == "Deployment")
     manifest = copy.deepcopy(there)
     manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
-    request = {
-        "uid": "1", "operation": "UPDATE", "namespace": "ml", "name": "serve", "object": manifest, "oldObject": there,
-        "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
-    }  # fmt: skip
-    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}).encode()
+    body = body_of(there, manifest)
     looked: list[object] = []
 
     def way_out(*asked: object) -> str:
@@ -178,6 +179,22 @@ def test_who_has_no_time_looks_for_no_way_out_of_another_image_either(monkeypatc
         assert found.is_stuck
         assert found.warning.endswith(tail)
         assert len(looked) == number
+
+
+def test_of_pods_that_are_refused_for_good_nobody_is_sent_to_look_for_a_way_out() -> None:
+    bounds = {
+        "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "most", "namespace": "ml"},
+        "spec": {"limits": [{"type": "Container", "max": {"cpu": "1"}}]},
+    }  # fmt: skip
+    objects = deployment("serve", ["n0"], pod_spec(cpu="1"), strategy=SURGING)
+    there = next(one for one in objects if one["kind"] == "Deployment")
+    manifest = copy.deepcopy(there)
+    resources = {"requests": {"cpu": "2"}, "limits": {"cpu": "2"}}
+    manifest["spec"]["template"]["spec"]["containers"][0]["resources"] = resources
+    cluster = snapshot(node("n0", cpu="9"), objects, bounds)
+    found, hurried = (review(cluster, read_request(body_of(there, manifest)), tells_ways=one) for one in (True, False))
+    assert found.is_stuck
+    assert hurried == found
 
 
 GROWS = (LATELY, failed(61, about=STATUS, message=OUT), CLAIM)

@@ -92,14 +92,19 @@ def test_how_long_a_review_takes_is_told_by_those_that_were_answered(monkeypatch
     assert one._takes == pytest.approx(0.5, rel=0.01)
 
 
+class Telling:
+    """A process that keeps whether it was told to look for ways out."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def review(self, *asked: object) -> Review:
+        self.told.append(asked[-1])
+        return Review(silence=Silence.COMPLETES)
+
+
 def test_a_way_out_is_looked_for_while_nobody_waits() -> None:
-    told: list[object] = []
-
-    class Telling:
-        def review(self, *asked: object) -> Review:
-            told.append(asked[-1])
-            return Review(silence=Silence.COMPLETES)
-
+    process = Telling()
     one = reviewers.Reviewers(1, print)
     for _ in range(3):
         one.ask(b"short", time.monotonic() + 60)
@@ -107,35 +112,29 @@ def test_a_way_out_is_looked_for_while_nobody_waits() -> None:
     for _ in range(4):
         asked = one._next(Idle(), takes_large=True)  # type: ignore[arg-type] # it is asked for no more
         assert asked is not None
-        one._answered(Telling(), asked)  # type: ignore[arg-type]
-    assert told == [False, False, True, True]
+        one._answered(process, asked)  # type: ignore[arg-type]
+    assert process.told == [False, False, True, True]
 
 
 def test_who_comes_while_another_process_has_nothing_to_do_doesnt_wait() -> None:
     """Two come at once, as of a sync: the first to wake holds Python's lock, so that it would see the second one's in the line."""
-    told: list[object] = []
-
-    class Telling:
-        def review(self, *asked: object) -> Review:
-            told.append(asked[-1])
-            return Review(silence=Silence.COMPLETES)
-
+    process = Telling()
     one = reviewers.Reviewers(2, print)
     other = threading.Thread(target=one._next, args=(Idle(), False), daemon=True)
     other.start()
     deadline = time.monotonic() + 60
-    while not told and time.monotonic() < deadline:
+    while not process.told and time.monotonic() < deadline:
         with one._has_more:  # the other can't wake before this one has begun
             if one._idle:
                 one.ask(b"short", deadline)
                 one.ask(b"short", deadline)
                 asked = one._questions.popleft()
-                one._answered(Telling(), asked)  # type: ignore[arg-type]
+                one._answered(process, asked)  # type: ignore[arg-type]
                 one.ask(b"short", deadline)
-                one._answered(Telling(), asked)  # type: ignore[arg-type]
+                one._answered(process, asked)  # type: ignore[arg-type]
     one.stop()
     other.join()
-    assert told == [True, False]
+    assert process.told == [True, False]
 
 
 def test_the_policy_of_the_gate_is_asked() -> None:
