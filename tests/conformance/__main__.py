@@ -15,6 +15,8 @@ from tests.conformance.comparison import Comparison
 
 FOLDERS = {
     "rollouts": "tests.conformance.rollout_cases",
+    "rollouts4": "tests.conformance.rollout_cases",
+    "rollouts5": "tests.conformance.rollout_cases",
     "kinds": "tests.conformance.kind_cases",
     "headroom": "tests.conformance.headroom_cases",
     "drains": "tests.conformance.drain_cases",

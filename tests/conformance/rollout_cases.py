@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from planner.capacity.changes import Later, parse_change
+from planner.capacity.timeline import Beside, timeline
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout import run as run_module
 from planner.rollout.answers import Reason
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.prepared import Prepared, pod_times_of
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from tests.conformance.comparison import Comparison, each_case
 
@@ -51,6 +55,7 @@ _BY_MESSAGE: tuple[tuple[str, frozenset[Reason]], ...] = (
     ("untolerated taint", frozenset({Reason.NO_MATCHING_NODE})),
     ("were unschedulable", frozenset({Reason.NO_MATCHING_NODE})),
 )
+_STOPS = "stops-answering:"
 # A claim that isn't there, or that a quota refused; or not kube-scheduler's pod.
 _NEVER_TRIED = {Reason.MISSING_OBJECT, Reason.QUOTA, Reason.OTHER_SCHEDULER}
 
@@ -80,20 +85,64 @@ def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:
     return [Revision(before=b, after=a, has_new_template=n) for b, a, n in found.values()]
 
 
-def play(case: Mapping[str, Any]) -> tuple[Run, list[Revision]]:
-    """Headroom's answer to a recorded case."""
+def play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision]]:
+    """Headroom's answer to a recorded case; with `after`, once what that cure did has been done at rest (`outcome.after`)."""
     snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
-    cluster = Cluster(snapshot)
-    revisions = revisions_of(case, snapshot)
+    cluster, revisions = Cluster(snapshot), revisions_of(case, snapshot)
+    events = [*(case.get("events") or []), *_cure(case, after)]
+    played = revisions
+    if events:
+        cluster, played = _with_events(snapshot, revisions, events)
     selectors = case.get("never_ready") or []
 
     def never_ready(pod: LivePod) -> bool:
         return any(all(pod.shape.labels.get(k) == v for k, v in selector.items()) for selector in selectors)
 
-    with recorders_patience():
-        first = simulate(cluster, revisions, never_ready=never_ready)
-        run, _ = sample(cluster, revisions, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
+    with recorders_patience(), recorders_clock():
+        first = simulate(cluster, played, never_ready=never_ready)
+        run, _ = sample(cluster, played, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
     return run, revisions
+
+
+def _with_events(
+    snapshot: Snapshot, revisions: Sequence[Revision], events: Sequence[Mapping[str, Any]]
+) -> tuple[Cluster, list[Revision]]:
+    """The cluster and the changes with what happens beside them, as `--then` has it worked out; the time of an event is its tick
+    (`recorders_clock`)."""
+    times = tuple(pod_times_of(Cluster(snapshot), revision) for revision in revisions)
+    prepared = Prepared(snapshot=snapshot, revisions=tuple(revisions), pod_times=times, findings=())
+    later = tuple(
+        Later(
+            after_seconds=WHEN_AT_REST if event["tick"] == "rest" else float(event["tick"]),
+            change=parse_change(event["then"]),
+        )
+        for event in events
+    )
+    manifests = tuple(json.dumps(event["file"]) for event in events if event.get("file"))
+    found = timeline(prepared, Beside(later=later, manifests=manifests))
+    return found.cluster, list(found.prepared.revisions)
+
+
+def _cure(case: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The events of a cure that the recorder tried at rest."""
+    if not name:
+        return []
+    nodes = [item for item in case["cluster"]["items"] if item["kind"] == "Node"]
+    silent = [node["metadata"]["name"] for node in nodes if _is_silent(node)]
+    silent += [
+        event["then"].partition(":")[2] for event in case.get("events") or [] if event["then"].startswith(_STOPS)
+    ]
+    wanted = {
+        "comes back": [f"answers:{node}" for node in silent],
+        "out-of-service taint": [f"taint:{node}=node.kubernetes.io/out-of-service:NoExecute" for node in silent],
+        "pod force-deleted": [f"force-delete:{ns}/{pod}" for ns, pod, _ in case["outcome"]["terminating"]],
+    }
+    return [{"tick": "rest", "then": then} for then in wanted[name]]
+
+
+def _is_silent(node: Mapping[str, Any]) -> bool:
+    conditions = node["status"].get("conditions") or []
+    return any(one["type"] == "Ready" and one["status"] == "Unknown" for one in conditions)
 
 
 @contextmanager
@@ -104,6 +153,21 @@ def recorders_patience() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def recorders_clock() -> Iterator[None]:
+    """The recorder's events come after so many ticks, or at rest without one more: no time passes until then."""
+
+    def comes(run: Run, *, is_at_rest: bool) -> Revision | Happening | None:
+        is_due = run.later and (is_at_rest or run.later[0].after_seconds <= run.simulation.clock.tick)
+        return run.later.pop(0) if is_due else None
+
+    def passes(_run: Run, _event: Revision | Happening) -> None:
+        return None
+
+    with patch.object(Run, "_due", comes), patch.object(Run, "_wait_for", passes):
+        yield
+
+
 def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object, bool]]:
     run, revisions = play(case)
     recorded = [case["outcome"]] + [{**case["outcome"], **also} for also in case.get("also") or []]
@@ -111,7 +175,11 @@ def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object
     def field(name: str, got: object, expected: list[Any]) -> tuple[str, object, object, bool]:
         return name, expected[0] if len(expected) == 1 else expected, got, got in expected
 
-    yield field("verdict", "complete" if run.completed else "stuck", [r["verdict"] for r in recorded])
+    keys = [revision.after.key for revision in revisions]
+    if any(event["done_before"] for event in case["outcome"].get("events") or []):  # the rest isn't the rollout's
+        yield field("verdict", _verdict(run, keys), ["complete"])
+        return
+    yield field("verdict", _verdict(run, keys), [r["verdict"] for r in recorded])
     yield field("ticks", run.ticks, [ticks for r in recorded for ticks in _ends(r)])
     yield field("peak_held", _peak_held(run), [_without_zeros(r["peak_held"]) for r in recorded])
     for revision in revisions:
@@ -128,6 +196,23 @@ def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object
     yield field("pending", len(run.waiting), [len(r["pending"]) for r in recorded])
     waiting = sorted((p.namespace, p.message or "") for p in run.waiting)
     yield field("messages", waiting, [_messages(r["pending"]) for r in recorded])
+    if "waiting" in case["outcome"]:  # for a volume, though bound
+        yield field("waiting", len(_wait_for_volumes(run)), [len(r["waiting"]) for r in recorded])
+        volumes = len({claim for claim, _, _ in run.simulation.attached_twice})
+        yield field("multi_attach", volumes, [len({text for _, text in r["multi_attach"]}) for r in recorded])
+    for cure in case["outcome"].get("after") or []:
+        cured, _ = play(case, cure["name"])
+        yield f"after: {cure['name']}", cure["verdict"], _verdict(cured, keys), _verdict(cured, keys) == cure["verdict"]
+
+
+def _verdict(run: Run, keys: Sequence[str]) -> str:
+    return "complete" if all(run.done[key] for key in keys) else "stuck"
+
+
+def _wait_for_volumes(run: Run) -> list[LivePod]:
+    """Pods that have their node and wait there for a volume that another node has."""
+    pods = dict.fromkeys(pod for _, _, pod in run.simulation.attached_twice)
+    return [pod for pod in pods if not (pod.is_ready or pod.is_gone or pod.is_terminating)]
 
 
 def _ends(recorded: Mapping[str, Any]) -> list[int]:

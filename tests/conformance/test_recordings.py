@@ -36,13 +36,18 @@ UNDECIDED = {
 NOT_YET = {line.split()[1] for line in (HERE / "not_yet.txt").read_text(encoding="utf-8").splitlines()}
 
 
+FOLDERS = {"rollouts": 890, "rollouts4": 153, "rollouts5": 113}
+
+
 @pytest.fixture(scope="module")
 def compared() -> list[Comparison]:
-    return list(rollout_cases.compare(HERE / "rollouts"))
+    return [c for folder in FOLDERS for c in rollout_cases.compare(HERE / folder)]
 
 
 def test_every_recorded_rollout_is_compared(compared: list[Comparison]) -> None:
-    assert len({c.case for c in compared}) == len(list((HERE / "rollouts").glob("*.json.gz"))) == 890
+    counts = {folder: len(list((HERE / folder).glob("*.json.gz"))) for folder in FOLDERS}
+    assert counts == FOLDERS
+    assert len({c.case for c in compared}) == sum(FOLDERS.values())
 
 
 def test_every_verdict_agrees(compared: list[Comparison]) -> None:
