@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from planner.processes import pool
 from planner.serve import beside, health
+from planner.serve.processes import pool
 from planner.ui import live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
 from planner.ui.frontend import Frontend

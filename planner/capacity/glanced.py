@@ -24,7 +24,7 @@ _UNPLAYED: Final = f"whether it completes once node pools grow is {TOO_LARGE} be
 def glanced(
     cluster: Cluster, revision: Revision, pools: tuple[NodePool, ...], along: Sequence[Revision] = ()
 ) -> tuple[Glance, Growth | None]:
-    """`glance`, and of one that finds no room today what it comes to once pools have grown: as `planner.capacity.rollouts` says.
+    """`glance`, and of one that finds no room today what it comes to once pools have grown: as `planner.remedies.rollouts` says.
 
     Raises
     ------

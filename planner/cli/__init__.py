@@ -20,8 +20,8 @@ from planner.cli import stream, waiting
 from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
-from planner.processes import forked
 from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
+from planner.serve.processes import forked
 
 
 def name_of(entry: Entry) -> str:

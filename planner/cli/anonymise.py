@@ -11,8 +11,8 @@ import click
 
 from planner.cli import output
 from planner.cli.cluster import read_cluster
-from planner.drift.model import ENVIRONMENT_WORDS
 from planner.ground.words import count
+from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history.anonymous import anonymised
 from planner.spot.suitability import BACKGROUND
 

@@ -9,9 +9,9 @@ import click
 
 from planner.cli import terminal
 from planner.cli.plain import Hooks, command_of
-from planner.drift import telling
-from planner.drift.model import DriftReport, ServiceDrift
-from planner.drift.rows import matrix_rows, suggestion_rows
+from planner.health.drift import telling
+from planner.health.drift.model import DriftReport, ServiceDrift
+from planner.health.drift.rows import matrix_rows, suggestion_rows
 
 _ALL: Final = click.option(
     "--all", "everything", is_flag=True, help="What is the same everywhere too, not only differences."

@@ -25,9 +25,9 @@ from planner.ground.settings import Setting, settings_of
 from planner.inventory import account
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
-from planner.processes.pool import Pool
 from planner.questions import INDEX, question_called
 from planner.questions.question import Given, Question, Want, document
+from planner.serve.processes.pool import Pool
 from planner.sources.access import sees
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
 

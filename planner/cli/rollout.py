@@ -28,15 +28,15 @@ from planner.questions.rollout import QUESTION, RolloutSettings, StrategyKind
 from planner.questions.strategies import STRATEGIES, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
+from planner.remedies.scripts import in_context, script, steps_of
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Weights
-from planner.rollout.scripts import in_context, script, steps_of
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded
 from planner.sources.cluster import context_of
 
 if TYPE_CHECKING:
-    from planner.capacity.certificate.answer import Certificate
+    from planner.remedies.certificate_answer import Certificate
 
 _OF_ONE: Final = ("--patch", "--recreate", "--costs", "--strategies", "--levers", "--script")
 

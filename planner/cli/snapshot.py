@@ -18,8 +18,8 @@ from planner.ground.records import replace
 from planner.history import names
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.processes import recorded
 from planner.questions.question import Given
+from planner.serve.processes import recorded
 from planner.sources.cluster import CONTEXT_PREFIX
 from planner.sources.store import Store, days_before
 

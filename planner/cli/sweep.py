@@ -12,8 +12,8 @@ from planner.cli.snapshot import cluster_name
 from planner.ground import words
 from planner.ground.errors import InputError
 from planner.history import names
-from planner.processes.sweep import Asked, Crew, Local, OnDask, sweep
-from planner.processes.sweep_tasks import ASKED
+from planner.serve.processes.sweep import Asked, Crew, Local, OnDask, sweep
+from planner.serve.processes.sweep_tasks import ASKED
 from planner.sources.store import Store
 
 

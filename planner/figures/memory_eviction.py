@@ -11,8 +11,8 @@ from planner.figures import palette
 from planner.figures.drawing import BELOW, drawn, laid_out
 from planner.figures.labels import LONGEST, plain
 from planner.ground.words import count, measured_bytes, shortened
+from planner.health.memory.nodes import NodeReport, PodMemory
 from planner.kubernetes.qos import QosClass
-from planner.memory.nodes import NodeReport, PodMemory
 
 MOST_PODS = 25  # rows a person reads; the table has them all
 _GIB = 2**30

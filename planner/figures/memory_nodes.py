@@ -8,7 +8,7 @@ from planner.figures import palette
 from planner.figures.drawing import BELOW, Drawing, drawn, in_rows
 from planner.figures.labels import plain, ticks
 from planner.ground.words import count, measured_bytes
-from planner.memory.nodes import ClusterMemory, NodeReport
+from planner.health.memory.nodes import ClusterMemory, NodeReport
 
 MOST_NODES = 30  # rows a person reads; the table has them all
 _PERCENT = 100

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.certificate.answer import Certificate, WorthHaving
-from planner.capacity.certificate.levers import Lever
-from planner.capacity.certificate.told import certificate
-from planner.capacity.rollouts import growing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
@@ -18,6 +14,10 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
+from planner.remedies.certificate import certificate
+from planner.remedies.certificate_answer import Certificate, WorthHaving
+from planner.remedies.levers import Lever
+from planner.remedies.rollouts import growing
 
 ALL: Final = ",".join(Lever)
 

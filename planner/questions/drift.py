@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
-from planner.capacity.overview import kept_by
-from planner.capacity.patched import Patched, put
-from planner.drift.model import DriftReport, EnvironmentSuggestion, Rule
-from planner.drift.rows import flat_rows, suggestion_rows
-from planner.drift.services import drift
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
+from planner.health.drift.model import DriftReport, EnvironmentSuggestion, Rule
+from planner.health.drift.rows import flat_rows, suggestion_rows
+from planner.health.drift.services import drift
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
+from planner.remedies.overview import kept_by
+from planner.remedies.patched import Patched, put
 
 
 class DriftSettings(Record):

@@ -8,20 +8,20 @@ from typing import Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.fragmentation import waiting_in_vain
-from planner.capacity.overview import kept_by
-from planner.drift import services as drift
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Listing
 from planner.ground.words import Text, count
+from planner.health.drift import services as drift
+from planner.health.memory import risks
+from planner.health.restarts import report as restarts
 from planner.inventory import checks, wire
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Snapshot
-from planner.memory import risks
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 from planner.questions.wording import SEVERITY
-from planner.restarts import report as restarts
+from planner.remedies.overview import kept_by
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (

@@ -23,7 +23,6 @@ from planner.capacity.gated import (
     untold,
     verdict_of_all,
 )
-from planner.capacity.rollouts import growing, rollout
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass
@@ -36,6 +35,7 @@ from planner.kubernetes.units import GPUS, Nouns
 from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.remedies.rollouts import growing, rollout
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
-from planner.capacity.movable import Least
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
@@ -15,8 +13,10 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.question import NOTHING, Given, Question, Want
+from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
+from planner.remedies.movable import Least
+from planner.remedies.scripts import script
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
-from planner.rollout.scripts import script
 
 
 def _until(text: str) -> str:

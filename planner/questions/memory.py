@@ -8,8 +8,6 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
-from planner.capacity.overview import kept_by
-from planner.capacity.patched import Patched, put
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
@@ -18,16 +16,18 @@ from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import Text, count
+from planner.health.memory import rows
+from planner.health.memory.kubelet import KubeletSettings
+from planner.health.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
+from planner.health.memory.risks import risks
+from planner.health.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.inventory.cadvisor import NodeMemoryStats
 from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
-from planner.memory import rows
-from planner.memory.kubelet import KubeletSettings
-from planner.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
-from planner.memory.risks import risks
-from planner.memory.what_if import Difference, MemoryChange, Value, apply, differences, patch
 from planner.questions.question import EXIT, NOTHING, Given, Question
 from planner.questions.wording import SEVERITY
+from planner.remedies.overview import kept_by
+from planner.remedies.patched import Patched, put
 from planner.rollout.answers import RolloutResult
 
 

@@ -11,20 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
-from planner.capacity.readiness import (
-    Aims,
-    Left,
-    Measure,
-    MeasureKind,
-    PlanAnswer,
-    Planner,
-    Turn,
-    World,
-    own_rollout,
-)
-from planner.capacity.rollouts import growing
 from planner.ground import tables
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
@@ -38,8 +25,21 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
+from planner.remedies import overview as overviews
+from planner.remedies.plan import (
+    Aims,
+    Left,
+    Measure,
+    MeasureKind,
+    PlanAnswer,
+    Planner,
+    Turn,
+    World,
+    own_rollout,
+)
+from planner.remedies.price import priced
+from planner.remedies.rollouts import growing
 from planner.rollout.prepared import compiled
-from planner.rollout.remedy_costs import priced
 from planner.rollout.wording import words
 
 

@@ -10,18 +10,17 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
-from planner.capacity.filming import stuck_film
 from planner.capacity.gpu_lines import free_words, supplies_of
 from planner.capacity.left import CapacityAnswer
 from planner.capacity.survival import Survival, survival
-from planner.drift.model import DriftReport
-from planner.drift.rows import name_of, text_of
 from planner.ground import parts
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.tables import Row, Rows
 from planner.ground.words import Text, count, listing, moment, sentence
+from planner.health.drift.model import DriftReport
+from planner.health.drift.rows import name_of, text_of
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import doctor, question_called
 from planner.questions.diff import DiffAnswer
@@ -29,6 +28,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.wording import for_people, listed
+from planner.remedies.filming import stuck_film
 from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200

@@ -9,22 +9,22 @@ from functools import partial
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
-from planner.capacity.overview import kept_by
-from planner.capacity.patched import put
 from planner.ground import parts
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Figure, Listing
 from planner.ground.words import Text, count
+from planner.health.memory.suggestion import Suggestion
+from planner.health.restarts import rows
+from planner.health.restarts.model import Activity, LineVerdict, Loop, RestartReport
+from planner.health.restarts.report import restarts
+from planner.health.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
-from planner.memory.suggestion import Suggestion
 from planner.questions.question import NOTHING, Given, Question, Want
-from planner.restarts import rows
-from planner.restarts.model import Activity, LineVerdict, Loop, RestartReport
-from planner.restarts.report import restarts
-from planner.restarts.room import NodeRoom, room_sentence, rooms_of
+from planner.remedies.overview import kept_by
+from planner.remedies.patched import put
 from planner.rollout.answers import RolloutResult
 
 MOST_CURES = 20

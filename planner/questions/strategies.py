@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from planner.capacity import rollouts
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.ground.errors import InputError
@@ -21,6 +20,7 @@ from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
+from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights, choose

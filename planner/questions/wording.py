@@ -14,8 +14,8 @@ from planner.ground.sheet import Column, Listing, is_money
 from planner.ground.tables import Row, Rows, columns
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text, duration, measured_bytes, moment, roughly, sentence, unit_price, usd_cents
+from planner.health.restarts.model import Activity, Cause
 from planner.kubernetes.records import Presence, Severity
-from planner.restarts.model import Activity, Cause
 from planner.rollout import wording as rollout
 from planner.rollout.answers import Reason, Verdict
 

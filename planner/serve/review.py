@@ -38,13 +38,13 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
+from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import RUNS, Reason, RemedyKind, Verdict
 from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.meanwhile import on_other_clocks
 from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
-from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run
 from planner.rollout.ties import is_proven, is_refused, sample
 

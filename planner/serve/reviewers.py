@@ -22,9 +22,9 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
-from planner.processes.holder import Holder, Packed
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled
+from planner.serve.processes.holder import Holder, Packed
 from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 
 MOST_WAITING: Final = 32  # questions for each process

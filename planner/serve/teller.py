@@ -9,9 +9,9 @@ from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
-from planner.processes.holder import Holder
 from planner.questions.question import Given
 from planner.serve.cluster_metrics import ClusterMetrics, cluster_metrics
+from planner.serve.processes.holder import Holder
 
 NICENESS: Final = 10
 

@@ -1,7 +1,7 @@
 """What spot would save in the whole cluster: which workloads move, which nodes then go, which spot nodes come.
 
 The figures are of whole nodes. On-demand nodes alike (pool, machine type, prices) are one pool; workloads that may go leave
-it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.capacity.repack`, with
+it one after another for new spot nodes like its own, and what stays is packed more tightly (`planner.spot.repack`, with
 the scheduler's filters). What packing frees with nothing on spot is told apart. A pool's workloads leave in the order of
 what each saves by itself per pod-hour at risk, and only as far as that saves something.
 
@@ -21,7 +21,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from planner.capacity.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.ground import collector, parts
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
@@ -43,6 +42,7 @@ from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd, percentiles
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
+from planner.spot.repack import Leaving, Packing, Repacked, nodes_alike
 from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, protected, why_unsuitable
 from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 

@@ -1,4 +1,4 @@
-"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.processes.identity`).
+"""Answers kept for a while, for all sessions: each by everything it hangs on (`planner.serve.processes.identity`).
 
 The key is ours: Streamlit's own cache hashes only a sample of large frames and arrays, so that two different inputs could
 share an entry, and copies records to look into them.
@@ -17,9 +17,9 @@ from planner.ground import words
 from planner.ground.budget import allowed
 from planner.ground.progress import told_to
 from planner.kubernetes.records import Snapshot
-from planner.processes import pool
-from planner.processes.identity import key_of
 from planner.questions.question import NOTHING, Given, Question
+from planner.serve.processes import pool
+from planner.serve.processes.identity import key_of
 from planner.ui import patience
 from planner.ui.answers import NOTHING as NOTHING_KEPT
 from planner.ui.answers import Answers

@@ -15,11 +15,11 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import ARRIVAL_WORDS, zone
 from planner.kubernetes.records import Snapshot
-from planner.processes.identity import identity
 from planner.questions.capacity import CapacitySettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.what_if import WhatIfSettings
+from planner.serve.processes.identity import identity
 from planner.sources import node_pools
 from planner.ui import errors, prices, uploads
 from planner.ui.asked import Asked

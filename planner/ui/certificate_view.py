@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.capacity.certificate.levers import Lever
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.certificate import QUESTION, CertificateSettings, notes
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
+from planner.remedies.levers import Lever
 from planner.ui import apply_view, cache, capacity_inputs, errors, link, sheet
 
 _LABELS = {

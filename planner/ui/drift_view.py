@@ -6,11 +6,11 @@ from collections.abc import Container, Mapping, Sequence
 
 import streamlit as st
 
-from planner.drift import telling
-from planner.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
-from planner.drift.rows import matrix_rows
 from planner.ground import words
 from planner.ground.tables import alike
+from planner.health.drift import telling
+from planner.health.drift.model import DriftReport, EnvironmentSuggestion, ServiceDrift
+from planner.health.drift.rows import matrix_rows
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.ui import cache, drift_inputs, errors, filtered, tables, tiles, verdict

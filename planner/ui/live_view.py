@@ -22,9 +22,9 @@ from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.inventory import account
 from planner.kubernetes.records import Snapshot
-from planner.processes import pool
 from planner.rollout.prepared import make_ready
 from planner.serve import beside
+from planner.serve.processes import pool
 from planner.sources import live
 from planner.sources.cluster import CLUSTER_VARIABLE, CONTEXT_PREFIX, context_of
 from planner.ui import cache, sign_in

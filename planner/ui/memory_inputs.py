@@ -6,23 +6,23 @@ from typing import Final
 
 import streamlit as st
 
-from planner.inventory import cadvisor
-from planner.inventory.cadvisor import NodeMemoryStats
-from planner.kubernetes.nodes import is_gke
-from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.qos import running_containers
-from planner.kubernetes.records import Snapshot
-from planner.memory.kubelet import (
+from planner.health.memory.kubelet import (
     DEFAULT_HARD,
     THRESHOLD_SOURCES,
     KubeletSettings,
     ReservationPolicy,
     SwapBehavior,
 )
-from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.memory.what_if import MemoryChange
-from planner.processes.identity import identity
+from planner.health.memory.nodes import ClusterMemory, NodeReport
+from planner.health.memory.what_if import MemoryChange
+from planner.inventory import cadvisor
+from planner.inventory.cadvisor import NodeMemoryStats
+from planner.kubernetes.nodes import is_gke
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.qos import running_containers
+from planner.kubernetes.records import Snapshot
 from planner.questions.memory import MemoryWhatIfSettings, change_of
+from planner.serve.processes.identity import identity
 from planner.sources import bounded
 from planner.ui import link, uploads
 from planner.ui.asked import Asked

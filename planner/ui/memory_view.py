@@ -12,9 +12,9 @@ from planner.figures import memory_nodes
 from planner.figures.memory_eviction import MOST_PODS
 from planner.figures.memory_nodes import MOST_NODES
 from planner.ground import words
+from planner.health.memory.nodes import ClusterMemory, NodeReport
+from planner.health.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.kubernetes.records import Finding
-from planner.memory.nodes import ClusterMemory, NodeReport
-from planner.memory.page_cache import Fate, Reading, cache_room, heap_fate, read_again
 from planner.questions import memory
 from planner.questions.memory import MemoryPlan, MemoryWhatIf
 from planner.ui import (

@@ -10,7 +10,6 @@ import streamlit as st
 
 from planner.capacity.filters import Kept
 from planner.capacity.gpu_lines import known_sum, supplies_of
-from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause, by_trouble
 from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
@@ -21,6 +20,7 @@ from planner.questions.question import Given, Question
 from planner.questions.restarts import QUESTION as RESTARTS
 from planner.questions.restarts import RestartsSettings
 from planner.questions.wording import listed
+from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_cause, by_trouble
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
 from planner.sources import demo

@@ -7,9 +7,9 @@ import streamlit as st
 from planner.ground import words
 from planner.inventory.node_lives import Watch, node_events, together, watch_snapshots
 from planner.kubernetes.records import Snapshot
-from planner.processes.identity import key_of
 from planner.questions.question import Given
 from planner.questions.savings import QUESTION, SavingsAnswer
+from planner.serve.processes.identity import key_of
 from planner.sources import bounded
 from planner.sources.prometheus_nodes import nodes_before
 from planner.spot.assumptions import Life

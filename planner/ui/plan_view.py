@@ -8,7 +8,6 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.ground import words
 from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
@@ -16,6 +15,7 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, price_of
 from planner.questions.question import Given
+from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, sheet, tiles
 from planner.ui.asked import Asked
 

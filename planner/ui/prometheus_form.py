@@ -15,7 +15,7 @@ from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.records import Snapshot
-from planner.processes.identity import identity
+from planner.serve.processes.identity import identity
 from planner.sources.prometheus import Prometheus
 from planner.ui import errors
 

@@ -10,10 +10,10 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import short_name
+from planner.health.restarts.model import Loop
+from planner.health.restarts.wanted import wanted_logs
 from planner.kubernetes.records import PodLog, Snapshot
-from planner.processes.identity import identity
-from planner.restarts.model import Loop
-from planner.restarts.wanted import wanted_logs
+from planner.serve.processes.identity import identity
 from planner.sources import pod_logs
 from planner.ui import errors, link, live_view, sign_in, uploads
 

@@ -10,12 +10,7 @@ import streamlit as st
 from planner.ground import words
 from planner.ground.tables import alike
 from planner.ground.words import short_name
-from planner.kubernetes.kinds import kind_in
-from planner.kubernetes.records import Snapshot
-from planner.questions import restarts as plan_restarts
-from planner.questions.question import document as document_of
-from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
-from planner.restarts.model import (
+from planner.health.restarts.model import (
     Activity,
     Confidence,
     LineVerdict,
@@ -23,6 +18,11 @@ from planner.restarts.model import (
     Loop,
     RestartReport,
 )
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Snapshot
+from planner.questions import restarts as plan_restarts
+from planner.questions.question import document as document_of
+from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
 from planner.ui import cache, downloads, errors, filtered, opening, tables, tiles, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]

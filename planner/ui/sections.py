@@ -8,8 +8,6 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
-from planner.capacity.making_room import MadeRoom
-from planner.capacity.movable import Least
 from planner.figures import moves_curve
 from planner.ground import words
 from planner.ground.words import moment
@@ -17,7 +15,9 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
 from planner.questions.question import Given, Question
-from planner.rollout.scripts import in_context
+from planner.remedies.make_room import MadeRoom
+from planner.remedies.movable import Least
+from planner.remedies.scripts import in_context
 from planner.ui import (
     cache,
     capacity_inputs,

@@ -21,7 +21,7 @@ from planner.ground.records import Record
 from planner.inventory import account
 from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
-from planner.processes.identity import identity
+from planner.serve.processes.identity import identity
 from planner.sources import accelerators, demo
 from planner.sources import cluster as cluster_source
 from planner.ui import kept, link, live_view, replay, sign_in

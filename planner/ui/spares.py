@@ -7,7 +7,6 @@ from functools import partial
 
 import streamlit as st
 
-from planner.capacity import rollouts as rollouts_room
 from planner.capacity import spare_needs, strategy_prices
 from planner.capacity.spare_needs import SpareNeeds
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
@@ -21,7 +20,8 @@ from planner.questions.question import Given
 from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.rollout import remedy_costs
+from planner.remedies import price as remedy_costs
+from planner.remedies import rollouts as rollouts_room
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import cache, errors, link, prices, sheet
 from planner.ui.asked import Asked

@@ -7,7 +7,6 @@ from dataclasses import fields
 
 import streamlit as st
 
-from planner.capacity import rollouts
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
 from planner.figures import strategy_grid
@@ -21,6 +20,7 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
+from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, GridCell, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import Choice, Option, Weights, strategy_name

@@ -17,8 +17,8 @@ import pytest
 from planner.questions import INDEX
 from tests.architecture.tree import ROOT, imported, parsed, python_files
 
-MOST_ROOMS = 21
-MOST_ARROWS = 126
+MOST_ROOMS = 19
+MOST_ARROWS = 110
 MOST_HALL_LINES = 6_500
 MOST_LINES_OF_A_HALL_FUNCTION = 30
 MOST_FILES_OF_A_QUESTION = 3  # with what works it out in its room four, outside its test and CHANGELOG's line

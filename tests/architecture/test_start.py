@@ -21,7 +21,12 @@ OUTSIDE = (
 )  # requests comes with detect-secrets, where an event may hold a secret
 SPOT = ("planner.spot",)
 BILL = tuple(f"planner.pricing.{name}" for name in ("allocation", "bill", "focus", "split"))
-OTHERS = ("planner.restarts.report", "planner.drift", "planner.memory.eviction", "planner.history.trend")
+OTHERS = (
+    "planner.health.restarts.report",
+    "planner.health.drift",
+    "planner.health.memory.eviction",
+    "planner.history.trend",
+)
 SELECTORS = ("celpy", "lark", "pendulum")
 KEPT = ("planner.history.kept", "logging", "numpy.ma", "numpy.random")
 
@@ -87,7 +92,7 @@ def test_the_list_of_commands_loads_no_engine() -> None:
 def test_what_is_looked_for_is_found_where_it_is_used() -> None:
     """So that no line above is true for want of the name: `costs` loads the bill, `drift` what compares."""
     assert under(loaded("costs", "demo"), "planner.pricing.bill")
-    assert under(loaded("drift", "demo"), "planner.drift")
+    assert under(loaded("drift", "demo"), "planner.health.drift")
 
 
 def test_a_report_draws_by_chance_without_masked_arrays(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from typing import Any
 import click
 
 from planner.capacity import left as capacity_left
-from planner.capacity import overview as overviews
-from planner.capacity import rollouts, seats
+from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
 from planner.capacity.pod_shapes import ShapeOrigin, shape_of, standard_shapes, workload_shapes
@@ -30,6 +29,8 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import restarts as restarts_question
+from planner.remedies import overview as overviews
+from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout import prepared as prepared_question
 from planner.rollout.prepared import Scenario

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.processes import VARIABLE
+from planner.serve.processes import VARIABLE
 from tests.bench import clusters, inputs
 from tests.bench.inputs import COPIES, DEMO, FIVE, HUGE, OPENB, QUIET, SOME, SOME_VARIED, VARIED
 from tests.bench.table import Figure, Found, kept

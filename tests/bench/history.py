@@ -18,11 +18,11 @@ from typing import Any
 from planner.ground.records import replace
 from planner.history.rows import Rows, every_of, rows_of
 from planner.kubernetes.records import Snapshot
-from planner.processes import recorded
-from planner.processes.sweep import Asked, Crew, Local, OnDask, sweep
 from planner.questions import trends
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
+from planner.serve.processes import recorded
+from planner.serve.processes.sweep import Asked, Crew, Local, OnDask, sweep
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store

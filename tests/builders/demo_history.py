@@ -23,8 +23,8 @@ from unittest import mock
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.processes import recorded
 from planner.questions.question import Given
+from planner.serve.processes import recorded
 from planner.sources import demo, kubectl
 from planner.sources import store as stores
 from planner.sources.prices import embedded_book

@@ -1,4 +1,4 @@
-"""The packing of `planner.capacity.repack` played plainly, pod by pod, with every filter on every node: what it is compared with."""
+"""The packing of `planner.spot.repack` played plainly, pod by pod, with every filter on every node: what it is compared with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from planner.capacity.repack import IN_VAIN, Leaving, Repacked
 from planner.ground.records import replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node, stays
@@ -17,6 +16,7 @@ from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
+from planner.spot.repack import IN_VAIN, Leaving, Repacked
 
 Move = tuple[int, int, int]
 """Pod (its place in the snapshot), from, to."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from planner.capacity.certificate.levers import Knobs, PlanCase
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.remedies.levers import Knobs, PlanCase
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster

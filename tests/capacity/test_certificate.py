@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from planner.capacity.certificate.answer import Certificate
-from planner.capacity.certificate.levers import Knobs, Lever, PlanCase, knobs
-from planner.capacity.certificate.search import search
-from planner.capacity.certificate.told import ALL, certificate
-from planner.capacity.rollouts import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.remedies.certificate import ALL, certificate
+from planner.remedies.certificate_answer import Certificate
+from planner.remedies.combinations import search
+from planner.remedies.levers import Knobs, Lever, PlanCase, knobs
+from planner.remedies.rollouts import growing
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain

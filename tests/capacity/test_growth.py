@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import growth, rollouts
+from planner.capacity import growth
 from planner.capacity.growth import new_nodes
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
@@ -15,6 +15,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import GPU_NODE_ARRIVAL_SECONDS, NODE_ARRIVAL_SECONDS
 from planner.kubernetes.records import FrozenMap, Snapshot
+from planner.remedies import rollouts
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import in_turn, readiness
-from planner.capacity.readiness import MeasureKind, PlanAnswer
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions.plan import PlanSettings, answer
+from planner.remedies import plan as readiness
+from planner.remedies import sequential_rollouts as in_turn
+from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.untold import autoscalers_seen
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
@@ -19,6 +18,7 @@ from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions import gate
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, answer
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import node_pools

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
@@ -15,6 +14,7 @@ from planner.inventory.quotas import Quota
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions import gate
 from planner.questions.question import Given
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled
 from planner.sources import node_pools

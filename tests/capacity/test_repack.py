@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from planner.capacity.repack import Packing, nodes_alike
 from planner.ground.records import replace
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
@@ -16,6 +15,7 @@ from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
+from planner.spot.repack import Packing, nodes_alike
 from tests.bench import clusters, crowd
 from tests.builders.objects import read_items
 from tests.capacity.plain_packing import PlainPacking

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.remedies import rollouts
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario, compiled
 from planner.sources.node_pools import read_bytes

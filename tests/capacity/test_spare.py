@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.spare import buffered
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from planner.capacity.changes import Later, parse_change, parse_later, text_of
-from planner.capacity.rollouts import rollout
 from planner.capacity.timeline import Beside, timeline
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError, HeadroomError, NotKnownError
@@ -17,6 +16,7 @@ from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettin
 from planner.kubernetes.records import Snapshot
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as answer_of
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate

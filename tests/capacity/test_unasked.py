@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
 from planner.inventory.autoscaling import Autoscaling
@@ -13,6 +12,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategies import StrategiesSettings, answer
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario, compiled
 from planner.sources import demo

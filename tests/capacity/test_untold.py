@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.untold import autoscalers_seen
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import node_pools

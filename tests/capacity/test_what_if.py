@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
-from planner.capacity.rollouts import rollout
 from planner.capacity.what_if import Changed, apply
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Scenario

@@ -11,10 +11,10 @@ from planner.cli import main, plain
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.processes import recorded
-from planner.processes.recorded import ASKED
 from planner.questions.question import Given
 from planner.questions.trends import QUESTION
+from planner.serve.processes import recorded
+from planner.serve.processes.recorded import ASKED
 from planner.sources import demo
 from planner.sources.store import Store
 

@@ -16,7 +16,7 @@ from planner.cli import cluster as reading
 from planner.cli import main
 from planner.ground import parts
 from planner.kubernetes.records import Snapshot
-from planner.processes import VARIABLE
+from planner.serve.processes import VARIABLE
 from planner.sources import cluster as source
 from tests.builders.objects import deployment, node, pod_spec
 

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.certificate.levers import Lever, PlanCase, knobs
-from planner.capacity.certificate.playing import Outcome
-from planner.capacity.certificate.search import search
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import arrival_seconds
+from planner.remedies.combinations import search
+from planner.remedies.levers import Lever, PlanCase, knobs
+from planner.remedies.player import Outcome
+from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key
 from planner.rollout.prepared import compiled, pod_times_of
-from planner.rollout.remedies import find_remedies
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
 from tests.conformance.comparison import cases

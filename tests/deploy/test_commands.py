@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity import rollouts
 from planner.inventory.applied import MANIFEST
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands
@@ -22,9 +21,10 @@ from planner.kubernetes.kinds import DAEMON_SET, ROLLOUT_STATUS, WORKLOADS
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
+from planner.remedies import rollouts
+from planner.remedies.scripts import script, steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared import Scenario
-from planner.rollout.scripts import script, steps_of
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource

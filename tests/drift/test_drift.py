@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from planner.drift.members import environment_names
-from planner.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
-from planner.drift.rows import flat_rows, matrix_rows, suggestion_rows
-from planner.drift.services import drift, findings
-from planner.drift.values import image_version
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import ratio
+from planner.health.drift.members import environment_names
+from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
+from planner.health.drift.rows import flat_rows, matrix_rows, suggestion_rows
+from planner.health.drift.services import drift, findings
+from planner.health.drift.values import image_version
+from planner.health.memory.pod_names import pod_name_pattern
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, PodSpec, Probe, Strategy
-from planner.memory.pod_names import pod_name_pattern
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, NOW, Cluster, container, crashed
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from planner.drift import telling
-from planner.drift.model import DriftReport, Rule
-from planner.drift.services import drift
 from planner.ground.records import replace
+from planner.health.drift import telling
+from planner.health.drift.model import DriftReport, Rule
+from planner.health.drift.services import drift
 from planner.kubernetes.records import PodSpec
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, Cluster, container, crashed

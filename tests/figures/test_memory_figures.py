@@ -2,9 +2,9 @@ import pytest
 
 from planner.figures import memory_eviction, memory_nodes
 from planner.figures.drawing import as_figure
+from planner.health.memory.kubelet import KubeletSettings, Threshold
+from planner.health.memory.nodes import ClusterMemory, cluster_memory
 from planner.kubernetes.records import Snapshot
-from planner.memory.kubelet import KubeletSettings, Threshold
-from planner.memory.nodes import ClusterMemory, cluster_memory
 from tests.memory.objects import GIB, container, metrics, node, pod, snapshot
 
 

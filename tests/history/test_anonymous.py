@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 from planner.capacity.queues import queues
-from planner.capacity.rollouts import rollout
 from planner.cli import main
-from planner.drift.model import ENVIRONMENT_WORDS
 from planner.ground import vocabulary
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import replace
+from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history import api_words, kept
 from planner.history.anonymous import anonymised
 from planner.history.api_words import PROGRAMS, is_plain_number
@@ -32,6 +31,7 @@ from planner.questions import overview, question_called
 from planner.questions import rollout as question
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo, kubectl, node_pools

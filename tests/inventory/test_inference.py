@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity.overview import overview
-from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
+from planner.remedies.overview import overview
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import kubectl

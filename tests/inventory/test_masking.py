@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.health.restarts.lines import content, digest, last_words, template
 from planner.inventory.masking import (
     _FORM,
     _WORDS,
@@ -21,7 +22,6 @@ from planner.inventory.masking import (
     without_login,
 )
 from planner.kubernetes.records import PodLog
-from planner.restarts.lines import content, digest, last_words, template
 
 LETTERS = string.ascii_letters + string.digits
 S = "hunter2Zq"  # stands for the secret

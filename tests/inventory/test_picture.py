@@ -17,7 +17,7 @@ from planner.inventory import succession
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.picture import ADDED, DELETED, MODIFIED, Picture
 from planner.kubernetes.records import Presence, Snapshot
-from planner.processes.identity import identity
+from planner.serve.processes.identity import identity
 from tests.builders.objects import deployment, node, pod_spec
 
 Item = dict[str, Any]

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.memory.eviction import PodUsage, eviction_lines, eviction_order
-from planner.memory.kubelet import KubeletSettings, NodeMemory, Threshold
+from planner.health.memory.eviction import PodUsage, eviction_lines, eviction_order
+from planner.health.memory.kubelet import KubeletSettings, NodeMemory, Threshold
 from tests.memory.objects import GIB, MIB
 
 NODE = NodeMemory(capacity_bytes=16 * GIB, allocatable_bytes=14 * GIB)

@@ -1,8 +1,7 @@
 import pytest
 
 from planner.ground.errors import InputError
-from planner.kubernetes.records import Node
-from planner.memory.kubelet import (
+from planner.health.memory.kubelet import (
     THRESHOLD_SOURCES,
     KubeletSettings,
     ReservationPolicy,
@@ -10,6 +9,7 @@ from planner.memory.kubelet import (
     node_memory,
     parse_threshold,
 )
+from planner.kubernetes.records import Node
 from tests.builders.records import amounts
 from tests.memory.objects import GIB, MIB
 

@@ -1,11 +1,11 @@
 import pytest
 
 from planner.ground.errors import ChangeError
+from planner.health.memory.kubelet import KubeletSettings, ReservationPolicy
+from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Container, Snapshot
-from planner.memory.kubelet import KubeletSettings, ReservationPolicy
-from planner.memory.nodes import cluster_memory
-from planner.memory.what_if import Difference, MemoryChange, apply, changed_container, differences, patch
 from tests.builders.records import amounts
 from tests.memory.objects import (
     GIB,

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.health.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
+from planner.health.memory.nodes import NodeReport, cluster_memory
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
 from planner.kubernetes.qos import QosClass
 from planner.kubernetes.records import Pod, Snapshot
-from planner.memory.kubelet import KubeletSettings, SwapBehavior, Threshold
-from planner.memory.nodes import NodeReport, cluster_memory
 from planner.questions.memory import QUESTION, MemoryPlan
 from tests.memory.objects import GIB, MIB, container, metrics, node, pod, snapshot
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.memory.page_cache import CacheRoom, Fate, Reading, cache_room, heap_fate, read_again
+from planner.health.memory.page_cache import CacheRoom, Fate, Reading, cache_room, heap_fate, read_again
 from tests.memory.objects import GIB, MIB
 
 PROCESS = 20 * MIB  # a process that reads a file holds little besides

@@ -1,8 +1,8 @@
+from planner.health.memory.kubelet import KubeletSettings, SwapBehavior
+from planner.health.memory.nodes import cluster_memory
+from planner.health.memory.risks import risks
 from planner.inventory.cadvisor import ContainerMemoryStats, NodeMemoryStats
 from planner.kubernetes.records import Finding, Pod, PodMetrics, Severity
-from planner.memory.kubelet import KubeletSettings, SwapBehavior
-from planner.memory.nodes import cluster_memory
-from planner.memory.risks import risks
 from tests.builders.records import amounts
 from tests.memory.objects import (
     GIB,

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.vocabulary import CPU, MEMORY
+from planner.health.memory.suggestion import Basis, round_up_bytes, suggest
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, FrozenMap
-from planner.memory.suggestion import Basis, round_up_bytes, suggest
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB
 

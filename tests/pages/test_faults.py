@@ -13,9 +13,9 @@ from planner.ground.errors import SourceError
 from planner.ground.records import replace
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Snapshot
-from planner.processes import recorded
 from planner.questions.question import Given
 from planner.serve import beside
+from planner.serve.processes import recorded
 from planner.sources import demo, live
 from planner.sources.cluster import CLUSTER_VARIABLE
 from planner.sources.prices import embedded_book

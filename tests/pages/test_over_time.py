@@ -12,8 +12,8 @@ from planner.ground.records import replace
 from planner.history.names import time_text
 from planner.history.rows import rows_of
 from planner.kubernetes.records import Strategy
-from planner.processes import recorded
 from planner.questions.question import Given
+from planner.serve.processes import recorded
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.sources.store import Store

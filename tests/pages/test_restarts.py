@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import PodSpec, Snapshot
-from planner.processes.identity import identity
 from planner.questions import restarts as plan_restarts
+from planner.serve.processes.identity import identity
 from planner.sources import demo
 from planner.sources.pod_logs import read_text
 from planner.ui import uploads

@@ -9,10 +9,10 @@ import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 from streamlit.testing.v1 import AppTest
 
-from planner.capacity import patched
-from planner.capacity.patched import Patched
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Snapshot
+from planner.remedies import patched
+from planner.remedies.patched import Patched
 
 ROUTER = Path(__file__).parents[2] / "pages" / "_router.py"
 

@@ -73,7 +73,7 @@ def test_every_total_of_the_snapshot_comes_out_as_published() -> None:
 
 
 def test_a_process_is_sent_every_price() -> None:
-    """What a page asks is worked out beside the server (`planner.processes`), which gets the prices as pickle."""
+    """What a page asks is worked out beside the server (`planner.serve.processes`), which gets the prices as pickle."""
     fresh = embedded_book()
     price_machine(fresh, "n1-standard-4", "asia-northeast3", Provisioning.SPOT)  # one row is read
     assert dict(pickle.loads(pickle.dumps(fresh)).machines) == dict(BOOK.machines)

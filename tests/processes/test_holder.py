@@ -11,9 +11,9 @@ from planner.ground.records import replace
 from planner.inventory import succession
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.processes import holder
-from planner.processes.holder import Holder, Packed
-from planner.processes.identity import identity, key_in_pool
+from planner.serve.processes import holder
+from planner.serve.processes.holder import Holder, Packed
+from planner.serve.processes.identity import identity, key_in_pool
 from planner.sources.prices import embedded_book
 from tests.builders.objects import node, snapshot
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.ground.budget import UnwantedError, allowed
 from planner.inventory.change import WorkloadChange
 from planner.questions.question import plain
+from planner.remedies import rollouts
 from planner.rollout.answers import Placement, RolloutResult
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import Run, simulate

@@ -13,19 +13,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.capacity import overview as overviews
 from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout import glance, remedies, surroundings, ties
+from planner.remedies import overview as overviews
+from planner.remedies import ways_out as remedies
+from planner.remedies.ways_out import find_remedies
+from planner.rollout import glance, surroundings, ties
 from planner.rollout.answers import Reason
 from planner.rollout.bystanders import bystanders
 from planner.rollout.certain import certain_course
 from planner.rollout.prepared import Scenario, compiled, pod_times_of, prepare
-from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
 from planner.rollout.ties import is_proven

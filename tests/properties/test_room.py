@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.capacity.node_pools import pools
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.records import Strategy
+from planner.remedies import rollouts
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import RolloutResult
 from planner.rollout.prepared import Scenario

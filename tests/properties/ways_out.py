@@ -7,9 +7,9 @@ import json
 import shlex
 from collections.abc import Callable, Sequence
 
-from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
+from planner.remedies import rollouts
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared import Scenario
 from tests.properties.random_rollouts import LISTED

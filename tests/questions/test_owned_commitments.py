@@ -24,7 +24,7 @@ from planner.pricing.model import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings
-from planner.rollout.remedy_costs import usd_of_nodes
+from planner.remedies.price import usd_of_nodes
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings

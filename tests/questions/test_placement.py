@@ -7,9 +7,9 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario

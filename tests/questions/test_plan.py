@@ -9,15 +9,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import readiness, rollouts
-from planner.capacity.certificate import lending, levers, search
-from planner.capacity.certificate.levers import Knobs, Lever
-from planner.capacity.certificate.playing import Outcome
-from planner.capacity.certificate.told import certificate
 from planner.capacity.evictions import at_rest
-from planner.capacity.making_room import make_room
-from planner.capacity.overview import overview
-from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer, Turn
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
 from planner.ground.records import replace
@@ -28,9 +20,18 @@ from planner.kubernetes.records import FrozenMap, Node, Snapshot
 from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_of
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
+from planner.remedies import combinations as search
+from planner.remedies import lending, levers, rollouts
+from planner.remedies import plan as readiness
+from planner.remedies.certificate import certificate
+from planner.remedies.levers import Knobs, Lever
+from planner.remedies.make_room import make_room
+from planner.remedies.overview import overview
+from planner.remedies.plan import Measure, MeasureKind, PlanAnswer, Turn
+from planner.remedies.player import Outcome
+from planner.remedies.price import remedy_cost, usd_of_nodes
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario, compiled
-from planner.rollout.remedy_costs import remedy_cost, usd_of_nodes
 from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
@@ -156,7 +157,7 @@ def test_moves_that_help_no_rollout_arent_made() -> None:
 
 
 def test_moves_among_very_many_nodes_arent_looked_for_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.capacity.readiness._MOST_NODES_MOVED", 1)
+    monkeypatch.setattr("planner.remedies.plan._MOST_NODES_MOVED", 1)
     found = answer(snapshot(*four_halves()), PlanSettings(), PRICED)
     assert not [one for one in found.measures if one.moves]
     assert any("make room (headroom make-room) looks for them" in str(note) for note in QUESTION.notes(found))

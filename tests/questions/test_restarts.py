@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from planner.capacity.filters import Filter
-from planner.drift.services import drift
 from planner.ground.records import replace
+from planner.health.drift.services import drift
 from planner.kubernetes.records import PodSpec
 from planner.questions import restarts as plan_restarts
 from planner.questions.drift import adopt

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
+from planner.remedies import rollouts
+from planner.remedies.scripts import script, steps_of
 from planner.rollout.answers import RemedyKind, Step, Verdict
 from planner.rollout.prepared import Scenario
-from planner.rollout.scripts import script, steps_of
 from planner.sources import demo
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from planner.capacity import rollouts, spare_needs, strategy_prices
+from planner.capacity import spare_needs, strategy_prices
 from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice, costs_of
 from planner.ground import budget
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.pricing.strategy_cost import SpareTerms
+from planner.remedies import rollouts
+from planner.remedies.price import remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario
-from planner.rollout.remedy_costs import remedy_cost
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import objects

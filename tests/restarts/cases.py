@@ -9,6 +9,8 @@ from typing import Any
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import replace
+from planner.health.restarts.model import Loop
+from planner.health.restarts.report import restarts
 from planner.kubernetes.records import (
     EMPTY,
     Container,
@@ -29,8 +31,6 @@ from planner.kubernetes.records import (
     Template,
     Workload,
 )
-from planner.restarts.model import Loop
-from planner.restarts.report import restarts
 from tests.builders import records
 
 NOW = 1_795_165_370.0

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from planner.drift.model import Aspect
-from planner.drift.services import drift
+from planner.health.drift.model import Aspect
+from planner.health.drift.services import drift
+from planner.health.restarts.model import Cause, Confidence, LineVerdict, Loop
+from planner.health.restarts.report import findings
+from planner.health.restarts.wanted import wanted_logs
 from planner.kubernetes.records import Snapshot
 from planner.questions.restarts import RestartPlan, RestartsSettings, answer
-from planner.restarts.model import Cause, Confidence, LineVerdict, Loop
-from planner.restarts.report import findings
-from planner.restarts.wanted import wanted_logs
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.cluster import read_cluster

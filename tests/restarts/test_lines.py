@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.kubernetes.records import PodLog
-from planner.restarts.lines import (
+from planner.health.restarts.lines import (
     LONGEST_TEMPLATE,
     content,
     digest,
@@ -14,7 +13,8 @@ from planner.restarts.lines import (
     template,
     written_at,
 )
-from planner.restarts.signs import Sign, read
+from planner.health.restarts.signs import Sign, read
+from planner.kubernetes.records import PodLog
 
 NUMPY = (
     "/usr/lib/python3.11/site-packages/numpy/core/getlimits.py:499: UserWarning: The value of the smallest subnormal for "

@@ -10,7 +10,6 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
@@ -20,6 +19,7 @@ from planner.questions import gate, overview
 from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.serve.review import Review, Silence, read_request, review

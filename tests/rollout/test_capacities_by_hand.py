@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
+from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice, Weights, choose

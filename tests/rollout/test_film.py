@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from planner.capacity.filming import rollout_film
-from planner.capacity.rollouts import rollout
 from planner.ground.budget import allowed
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.remedies.filming import rollout_film
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
 from planner.rollout.film import ELSEWHERE, MOST_NODES, Doing, Film, Frame, kept, side_by_side
 from planner.rollout.prepared import Scenario

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.ground.vocabulary import CPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RemedyKind, RolloutResult, Verdict
 from planner.rollout.choice import choose

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from planner.capacity.changes import parse_later
-from planner.capacity.rollouts import rollout
 from planner.capacity.timeline import Beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.beside import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight

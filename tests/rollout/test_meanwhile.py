@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import overview as overviews
-from planner.capacity import rollouts
 from planner.ground.budget import allowed, too_large
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, document_of
@@ -19,6 +17,8 @@ from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, first_answer
+from planner.remedies import overview as overviews
+from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.own_ways import rolling_way

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RemedyKind, Verdict
 from planner.rollout.controllers.argo_counts import closest
 from planner.rollout.in_flight import in_flight

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.rollouts import rollout
 from planner.ground.records import replace
 from planner.inventory.applied import applied
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.patches import merge, with_whole_lists
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.choice import Weights
 from planner.rollout.own_ways import own_strategies

@@ -8,11 +8,6 @@ from typing import Any, Final
 
 import pytest
 
-from planner.capacity.certificate.lending import Least, least
-from planner.capacity.making_room import Asked, MadeRoom, make_room, notes
-from planner.capacity.overview import overview
-from planner.capacity.readiness import MeasureKind
-from planner.capacity.rollouts import rollout
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -20,10 +15,15 @@ from planner.questions import gate, plan, where
 from planner.questions.gate import GateSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
+from planner.remedies.lending import Least, least
+from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
+from planner.remedies.overview import overview
+from planner.remedies.plan import MeasureKind
+from planner.remedies.rollouts import rollout
+from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks
 from planner.rollout.prepared import Scenario
-from planner.rollout.remedies import find_remedies
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
 from planner.serve.review import Silence, read_request, review
@@ -379,8 +379,8 @@ def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -
         played.append(revision)
         return least(cluster, revision, *given)
 
-    monkeypatch.setattr("planner.capacity.readiness.find_remedies", ways)
-    monkeypatch.setattr("planner.capacity.readiness.least", search)
+    monkeypatch.setattr("planner.remedies.plan.find_remedies", ways)
+    monkeypatch.setattr("planner.remedies.plan.least", search)
     full = read([node("n", 2), *served_items(3, 1, 0)[1:]])
     found = plan.answer(full, PlanSettings(least_ready_percent=100))
     assert [one.kind for one in found.measures] == [MeasureKind.NODES]

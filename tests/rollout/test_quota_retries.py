@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.prepared import Scenario

@@ -8,12 +8,12 @@ import shlex
 import pytest
 import yaml
 
-from planner.capacity import rollouts
 from planner.ground.quantity import parse
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
-from planner.rollout import remedies
+from planner.remedies import rollouts
+from planner.remedies import ways_out as remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.rollouts import rollout
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.serve.review import Review, Silence, read_request, review

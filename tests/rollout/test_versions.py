@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.overview import overview
-from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.versions import FIRST, GATES, LAST, RECORDED, Gate, minor_of, not_recorded
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
+from planner.remedies.overview import overview
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot

@@ -10,13 +10,13 @@ from planner.capacity.left import capacity
 from planner.cli import main
 from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
+from planner.health.memory.kubelet import KubeletSettings
+from planner.health.memory.nodes import cluster_memory
 from planner.inventory import checks
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Container, FrozenMap, PodSpec
 from planner.kubernetes.requests import pod_request, pod_requests, requested_gpus
 from planner.kubernetes.shares import parse_share, rolling_limits, scaled_value
-from planner.memory.kubelet import KubeletSettings
-from planner.memory.nodes import cluster_memory
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.pages.visiting import said, visit

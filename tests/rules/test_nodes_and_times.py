@@ -17,13 +17,13 @@ from planner.capacity.node_pools import pools
 from planner.capacity.strategy_prices import SETTINGS as STRATEGY_SETTINGS
 from planner.cli import main
 from planner.ground.records import replace
+from planner.health.restarts.population import Population, cases
+from planner.health.restarts.report import restarts
 from planner.kubernetes.nodes import arrival_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, Node, Pod, Snapshot
 from planner.pricing.model import Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SpareTerms
-from planner.restarts.population import Population, cases
-from planner.restarts.report import restarts
 from planner.rollout.timing import learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo

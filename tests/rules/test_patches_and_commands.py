@@ -12,18 +12,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from planner.capacity import rollouts
-from planner.capacity.patched import put
-from planner.drift.services import drift
 from planner.ground.records import replace
+from planner.health.drift.services import drift
+from planner.health.memory.kubelet import KubeletSettings
+from planner.health.memory.what_if import MemoryChange
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes import commands, names
 from planner.kubernetes.records import Snapshot
-from planner.memory.kubelet import KubeletSettings
-from planner.memory.what_if import MemoryChange
 from planner.questions import drift as drift_question
 from planner.questions import memory as memory_question
 from planner.questions import restarts as restarts_question
+from planner.remedies import rollouts
+from planner.remedies.patched import put
 from planner.rollout.answers import Remedy
 from planner.rollout.prepared import Scenario
 from planner.sources import demo

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from planner.capacity.rollouts import growing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
@@ -23,6 +22,7 @@ from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
+from planner.remedies.rollouts import growing
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve.review import MOST_CHARACTERS, Review, Silence, read_request, review
 from planner.serve.webhook import response

@@ -13,10 +13,10 @@ from planner.ground.budget import UnwantedError
 from planner.ground.progress import tell, told_to
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.processes.pool import Pool
 from planner.questions.overview import QUESTION
 from planner.questions.question import NOTHING as NO_INPUTS
 from planner.questions.question import Given
+from planner.serve.processes.pool import Pool
 from planner.sources import demo
 from planner.ui import answers, cache
 from planner.ui.answers import NOTHING, Answers

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from planner.capacity.rollouts import rollout
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
 from planner.ui import cache

@@ -11,7 +11,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
-from planner.processes import pool
+from planner.serve.processes import pool
 from planner.sources import demo, live
 from planner.ui import live_view
 

@@ -6,9 +6,9 @@ from streamlit.testing.v1 import AppTest
 def _page() -> None:
     import streamlit as st
 
-    from planner.capacity.readiness import Measure, MeasureKind, PlanAnswer
     from planner.ground.words import Text
     from planner.questions.plan import PlanSettings
+    from planner.remedies.plan import Measure, MeasureKind, PlanAnswer
     from planner.sources import demo
     from planner.ui import plan_view
 

@@ -1,0 +1,274 @@
+"""The same service in several environments, side by side: what differs, by how much, and what that explains.
+
+An environment is a namespace of a cluster. Services are recognised by a rule a person can edit: which label or name
+says what a workload is, and which words in names say where it runs (``api-dev`` and ``api-prod`` are both ``api``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from planner.ground.errors import InputError
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, MEMORY
+from planner.ground.words import Text, count, listing, ratio, short_name, written
+from planner.health.drift.members import (
+    EnvironmentMember,
+    matching_container,
+    members_of,
+    told_apart,
+    usage_of,
+)
+from planner.health.drift.model import (
+    MEASURED,
+    PRODUCTION_WORDS,
+    DriftReport,
+    EnvironmentSuggestion,
+    Explanation,
+    Row,
+    Rule,
+    ServiceDrift,
+)
+from planner.health.drift.values import image_version, probe_text, rows_of
+from planner.health.memory.suggestion import Suggestion, suggest
+from planner.health.restarts.model import Cause
+from planner.inventory.usage import Usage
+from planner.kubernetes.records import Container, Finding, Severity, Snapshot
+
+MOST_SERVICES = 500
+
+
+DEFAULT_RULE = Rule()
+
+
+def drift(
+    snapshots: Sequence[Snapshot], rule: Rule = DEFAULT_RULE, usages: Sequence[Sequence[Usage] | None] = ()
+) -> DriftReport:
+    """Services that run in two environments or more, with their differences.
+
+    Parameters
+    ----------
+    snapshots : sequence of Snapshot
+        One or more clusters.
+    rule : Rule
+        How services are recognised.
+    usages : sequence, optional
+        For each snapshot a history of use (Prometheus), or None: then its PodMetrics count.
+
+    Raises
+    ------
+    InputError
+        Where `rule.reference` names an environment that doesn't exist.
+    """
+    members = members_of(snapshots, rule, usages)
+    environments = tuple(dict.fromkeys(member.environment for members_ in members.values() for member in members_))
+    if rule.reference and rule.reference not in environments:
+        raise InputError(
+            f'there is no environment "{rule.reference}"',
+            mend=f"Choose one of {listing(sorted(environments), 8)}" if environments else "",
+        )
+    services: list[ServiceDrift] = []
+    ambiguous: list[str] = []
+    alone = 0
+    for name, found in sorted(members.items()):
+        for service, chosen in told_apart(name, found, rule, ambiguous):
+            if len(chosen) < 2:
+                alone += len(chosen)
+            elif len(services) < MOST_SERVICES:
+                services.append(_service(service, chosen, rule))
+    services.sort(
+        key=lambda one: (-len(one.explanations), -sum(filter(None, one.restarts)), -len(one.differences), one.service)
+    )
+    return DriftReport(
+        services=tuple(services),
+        environments=tuple(sorted(environments)),
+        unmatched=alone,
+        ambiguous=tuple(ambiguous),
+        sentence=Text(_report_sentence(services, alone)),
+    )
+
+
+def _service(name: str, members: list[EnvironmentMember], rule: Rule) -> ServiceDrift:
+    reference = _reference(members, rule)
+    members = [reference, *sorted((m for m in members if m is not reference), key=lambda m: m.environment)]
+    rows = rows_of(members)
+    explanations = tuple(found for member in members[1:] if (found := _explanation(member, reference)))
+    troubled = {explanation.environment for explanation in explanations}
+    first = sorted(
+        members, key=lambda member: member.environment not in troubled
+    )  # stable: the reference leads the rest
+    quiet = [member for member in members if member.is_quiet]
+    suggestions = tuple(suggestion for member in first for suggestion in _suggestions(member, quiet))
+    restart_counts = tuple(member.restart_count for member in members)
+    return ServiceDrift(
+        service=name,
+        environments=tuple(member.environment for member in members),
+        workloads=tuple(member.workload.key for member in members),
+        reference=reference.environment,
+        rows=rows,
+        explanations=explanations,
+        suggestions=suggestions,
+        restarts=restart_counts,
+        sentence=Text(explanations[0].sentence if explanations else _plain_sentence(name, members, rows)),
+    )
+
+
+def _reference(members: Sequence[EnvironmentMember], rule: Rule) -> EnvironmentMember:
+    """The environment named by the rule; else the one whose name says production; else the one with most replicas."""
+    for member in members:
+        if member.environment == rule.reference:
+            return member
+    for word in PRODUCTION_WORDS:
+        for member in members:
+            if word in re.split(r"[-_./]", member.environment.lower()):
+                return member
+    return max(members, key=lambda member: (member.workload.replicas, member.environment))
+
+
+_MEMORY_CAUSES = frozenset({Cause.OOM_OWN_LIMIT, Cause.OOM_NODE, Cause.CHILD_KILLED, Cause.HEAP_LIMIT, Cause.EVICTED})
+_CPU_CAUSES = frozenset({Cause.CPU_THROTTLED})
+_TIME_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE, Cause.CHILD_TIMEOUT})
+_PROBE_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE})
+
+
+def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Explanation | None:
+    """``dev has 1/8 of prod's memory request (256Mi of 2Gi) and 18 restarts; prod has none``: only where the trouble's
+    cause is one that the difference can explain, and the reference has it better and is quiet."""
+    alive = [loop for loop in member.loops if loop.is_live]
+    if not alive or not reference.is_quiet:
+        return None
+    loop = alive[0]
+    theirs = matching_container(reference, loop.container)
+    mine = matching_container(member, loop.container)
+    if theirs is None or mine is None:
+        return None
+    cause, diagnosis = loop.diagnosis.cause, loop.diagnosis
+    parts: list[str] = []
+    if cause in _MEMORY_CAUSES or diagnosis.wants_memory:
+        parts += _shares(mine, theirs, MEMORY, reference)
+    if cause in _CPU_CAUSES or diagnosis.wants_cpu:
+        parts += _shares(mine, theirs, CPU, reference)
+    if cause in _PROBE_CAUSES:
+        parts += _probe_differences(mine, theirs, reference)
+    if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES:
+        my_version, their_version = image_version(mine.image), image_version(theirs.image)
+        if my_version != their_version:
+            parts.append(f"version {my_version} where {reference.environment} has {their_version}")
+    if not parts:
+        return None
+    restarted = count(loop.restarts, "restart") if loop.restarts else "processes killed inside running pods"
+    quiet = f"{reference.environment} has none"
+    if reference.restart_count:
+        quiet = f"{reference.environment} has {reference.restart_count} old ones only"
+    return Explanation(
+        environment=member.environment,
+        workload=loop.workload,
+        sentence=Text(
+            f"{member.environment} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}."
+        ),
+    )
+
+
+def _shares(mine: Container, theirs: Container, resource: str, reference: EnvironmentMember) -> list[str]:
+    word = "memory" if resource == MEMORY else "CPU"
+    parts = []
+    for what, my_amounts, their_amounts in (
+        ("request", mine.requests, theirs.requests),
+        ("limit", mine.limits, theirs.limits),
+    ):
+        have, has = my_amounts.get(resource), their_amounts.get(resource)
+        if have is not None and has is not None and have < has:
+            values = f"{format_amount(have, resource)} of {format_amount(has, resource)}"
+            parts.append(f"{ratio(have, has)} of {reference.environment}'s {word} {what} ({values})")
+        elif what == "limit" and have is not None and has is None:
+            parts.append(f"a {word} limit ({format_amount(have, resource)}) where {reference.environment} has none")
+    return parts
+
+
+def _probe_differences(mine: Container, theirs: Container, reference: EnvironmentMember) -> list[str]:
+    parts = []
+    for name, my_probe, their_probe in (
+        ("startup", mine.startup_probe, theirs.startup_probe),
+        ("liveness", mine.liveness_probe, theirs.liveness_probe),
+    ):
+        if my_probe != their_probe:
+            parts.append(
+                f"another {name} probe than {reference.environment} ({probe_text(my_probe)}; there {probe_text(their_probe)})"
+            )
+    return parts
+
+
+def _plain_sentence(name: str, members: Sequence[EnvironmentMember], rows: Sequence[Row]) -> str:
+    differing = [row.aspect.value for row in rows if row.differs and row.aspect not in MEASURED]
+    where = listing([member.environment for member in members])
+    if not differing:
+        return f"{name} is set up the same in {where}."
+    return f"{name} differs between {where}: {listing(list(dict.fromkeys(differing)), 4)}."
+
+
+def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
+    rest = f"; {count(alone, 'workload')} in one environment only" if alone else ""
+    if not services:
+        return f"No service runs in two environments{rest}."
+    differing = sum(bool(service.differences) for service in services)
+    head = f"{differing:,} of {count(len(services), 'service')} that run in several environments differ{rest}."
+    told = [f"{service.service} in {one.environment}" for service in services for one in service.explanations]
+    return f"The difference explains the trouble of {listing(told, 4)}. {head}" if told else head
+
+
+def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) -> Iterable[EnvironmentSuggestion]:
+    """For every container of `member`'s workload, from its own use, and from the `quiet` environments' where its own is
+    cut off by its limit."""
+    for container in member.workload.template.spec.containers:
+        own = usage_of(member, container)
+        was_killed = any(
+            loop.container == container.name and loop.diagnosis.cause is Cause.OOM_OWN_LIMIT for loop in member.loops
+        )
+        if not own and not was_killed:
+            continue  # nothing was measured, and nothing tells what it needs
+        alike = [
+            (other, one)
+            for other in quiet
+            if other is not member and (one := matching_container(other, container.name)) is not None
+        ]
+        others = [usage for other, one in alike for usage in other.usages if usage.container == one.name]
+        found = suggest(container, own, others, working=[one for _, one in alike], was_oom_killed=was_killed)
+        if found is None or is_as_it_is(container, found):
+            continue
+        yield EnvironmentSuggestion(
+            environment=member.environment,
+            workload=member.workload.key,
+            suggestion=found,
+            today=f"memory request {written(container.requests.get(MEMORY), MEMORY)}, "
+            f"limit {written(container.limits.get(MEMORY), MEMORY)}, "
+            f"CPU request {written(container.requests.get(CPU), CPU)}",
+        )
+
+
+def is_as_it_is(container: Container, suggestion: Suggestion) -> bool:
+    """Whether the suggestion says what stands there already."""
+    return (
+        suggestion.memory_request_bytes == container.requests.get(MEMORY)
+        and suggestion.memory_limit_bytes == container.limits.get(MEMORY)
+        and suggestion.cpu_request_millicores in (None, container.requests.get(CPU))
+    )
+
+
+def findings(snapshot: Snapshot) -> tuple[Finding, ...]:
+    """One finding a service whose trouble a difference to another environment explains."""
+    return tuple(
+        Finding(
+            severity=Severity.WARNING,
+            code="environments-differ",
+            object=found.workload,
+            what=str(found.sentence).removesuffix("."),
+            mend="; ".join(
+                f"{suggestion.suggestion.container}: {suggestion.suggestion.text}"
+                for suggestion in service.suggestions
+                if suggestion.environment == found.environment
+            ),
+        )
+        for service in drift((snapshot,)).services
+        for found in service.explanations
+    )

@@ -1,0 +1,339 @@
+"""The certificate of a rollout: what the search found, in words and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from planner.capacity.node_pools import NodePool
+from planner.ground.budget import TooLargeError
+from planner.ground.records import replace
+from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
+from planner.inventory.applied import taken_back
+from planner.kubernetes import commands
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between
+from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.remedies import steps
+from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
+from planner.remedies.combinations import UNITS, Found, search
+from planner.remedies.lending import is_given_back, larger_quota, pushes_out, raised
+from planner.remedies.levers import Knobs, Lender, Lever, PlanCase, knobs
+from planner.remedies.moves import RoomMade, room_made
+from planner.remedies.player import Outcome
+from planner.rollout.answers import Reason, Step
+from planner.rollout.meanwhile import moved
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.run import simulate
+from planner.rollout.unknowns import unknowns
+from planner.rollout.verdict import explain
+
+ALL: Final = frozenset(Lever)
+_MOST_AWAITED: Final = 5
+_NEAREST_UNITS: Final = UNITS // 4
+_SHORT: Final = frozenset({Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE})
+
+
+def certificate(
+    snapshot: Snapshot, scenario: Scenario, levers: Iterable[Lever] = ALL, pools: Sequence[NodePool] = (),
+    book: PriceBook | None = None, *, units: int = UNITS,
+) -> Certificate:  # fmt: skip
+    """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
+
+    Parameters
+    ----------
+    pools : sequence of NodePool
+        How far pools may grow; of those that nobody says it of, as far as there are pods to use it.
+    units : int
+        Work that may be spent on it (`planner.ground.budget`).
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    TooLargeError
+        When the rollout by itself is too large to be played.
+    """
+    prepared = prepare(snapshot, scenario)
+    cluster, asked = compiled(prepared.snapshot), frozenset(levers)
+    run = simulate(cluster, prepared.revisions, seed=scenario.seed).whole()
+    case = PlanCase(
+        cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed
+    )
+    unknown = [unknown_object.what for unknown_object in prepared.unknown]
+    unknown += [u.what for r in case.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))]
+    return _Writer(case, asked, pools, book, units).written(unknown)
+
+
+class _Writer:
+    """Looks for the plans of a case, and writes the certificate."""
+
+    def __init__(
+        self, case: PlanCase, levers: frozenset[Lever], pools: Sequence[NodePool], book: PriceBook | None, units: int
+    ) -> None:
+        self.case, self.levers, self.pools, self.book, self.units = case, levers, pools, book, units
+        self.stuck = [explain(case.run, r) for r in case.revisions if not case.run.done[r.after.key]]
+        is_short = len(self.stuck) == 1 and self.stuck[0].reason in _SHORT
+        self.lacking = self.stuck[0].lacking if is_short else ()
+
+    def written(self, unknown: Sequence[str]) -> Certificate:
+        names = tuple(lever.value for lever in Lever if lever in self.levers)
+        if unknown:
+            return Certificate(
+                sentence=Text(f"not known: {unknown[0]}"), levers=names, plans=(), is_known=False, is_proven=False,
+                looked_at=0, played=0, total=0,
+            )  # fmt: skip
+        known = self._knobs(self.levers)
+        found = search(self.case, known, self.book, units=self.units)
+        why_not = tuple(self._doubts(found, known))
+        is_proven = not why_not and (found.is_proven or found.is_refused)
+        plans = tuple(self._plan(outcome, known) for outcome in found.best)
+        nearest = "" if any(not outcome.down_seconds for outcome in found.best) else self._nearest(found)
+        return Certificate(
+            sentence=Text(self._sentence(found, plans, is_proven=is_proven)), levers=names, plans=plans, is_known=True,
+            is_proven=is_proven, looked_at=found.looked_at, played=found.played, total=found.total,
+            why_not=tuple(map(Text, why_not)), nearest=Text(nearest),
+        )  # fmt: skip
+
+    @cached_property
+    def _made(self) -> RoomMade:
+        return room_made(self.case)
+
+    def _knobs(self, levers: frozenset[Lever], *, past_limits: bool = False) -> Knobs:
+        if self.case.cluster.snapshot.lacks(DEPLOYMENT.name):  # how many nodes do hangs on who would take them
+            levers -= {Lever.NODES}
+        known = knobs(self.case, levers, self.pools, self.lacking, past_limits=past_limits)
+        if Lever.MOVES not in levers:
+            return known
+        doubt = (self._made.doubt,) if self._made.doubt else ()
+        return replace(known, moved=self._made.moved, cut=(*known.cut, *doubt))
+
+    # ── how sure ─────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _doubts(self, found: Found, known: Knobs) -> Iterator[str]:
+        """Why the set isn't proven to be all of it."""
+        snapshot = self.case.cluster.snapshot
+        if found.is_refused:
+            return
+        if not found.is_whole:
+            yield f"{found.looked_at:,} of {count(found.total, 'plan')} {plural(found.looked_at, 'was', 'were')} looked at, as far as the work goes that a search may cost"
+        yield from dict.fromkeys(known.cut)
+        owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
+        owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()
+        unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
+        if unread:
+            names = listing([f"{kind.name}s" for kind in unread])
+            yield f"whose rollouts are in flight isn't known: no {names} were given"
+        if moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
+            yield "an autoscaler may move replicas meanwhile"
+        if found.unsure:
+            yield f"in {count(found.unsure, 'plan')} chance decides: who is placed or ends first, or others that are in flight"
+        elif not all(outcome.is_proven for outcome in found.best):
+            yield "chance has a say in some of the plans"
+
+    # ── the words ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _sentence(self, found: Found, plans: Sequence[WorthHaving], *, is_proven: bool) -> str:
+        looked = f"all {found.total:,} looked at" if found.is_whole else f"best of {found.looked_at:,} looked at"
+        sure = f"proven: {looked}" if is_proven else f"{looked}; not proven"
+        number = f"{count(len(plans), 'plan')} {plural(len(plans), 'is', 'are')} worth having"
+        if found.is_refused:
+            return f"no plan within these levers exists, since no new pod is taken: {self.stuck[0].headline} ({sure})"
+        if not plans:
+            verb = "exists" if is_proven else "was found"
+            return f"no plan within these levers {verb} ({sure})"
+        needs = _needs(found.best)
+        if not needs:
+            free = sum(not _need_of(outcome) for outcome in found.best)
+            which = "it needs" if len(plans) == 1 else f"{free:,} of them {plural(free, 'needs', 'need')}"
+            disturb = plural(free, "disturbs", "disturb")
+            return f"{number}; {which} no node and no downtime, and {disturb} nobody else ({sure})"
+        verb = "exists" if is_proven else "was found"
+        return f"no plan without {' or '.join(needs)} {verb} ({sure}); {number}"
+
+    def _nearest(self, found: Found) -> str:
+        """The lever that would make a plan possible, or one without downtime, and how many plans there would be."""
+        what = "without downtime" if found.best else ""
+        asked = [(self.levers, True)] if Lever.NODES in self.levers else []
+        asked += [(self.levers | {lever}, False) for lever in Lever if lever not in self.levers]
+        for levers, past_limits in asked:
+            known = self._knobs(levers, past_limits=past_limits)
+            if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers).pools):
+                continue
+            try:
+                more = search(self.case, known, self.book, units=_NEAREST_UNITS)
+            except TooLargeError:
+                continue
+            better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
+            if better:
+                one = min(better, key=lambda one: (sum(one.plan.nodes), one.costs))
+                said = [pool.limit.past(n) for pool, n in known.grown(one.plan) if pool.limit is not None]
+                past = f", {listing([words for words in said if words])}" if past_limits else ""
+                return f"with {self._title(one, known)}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
+        return ""
+
+    def _title(self, one: Outcome, known: Knobs) -> str:
+        parts = [f"{count(number, 'more node', 'more nodes')} in {pool.pool}" for pool, number in known.grown(one.plan)]
+        if one.plan.quota:
+            parts.append("a larger quota")
+        if moves := known.moves_of(one.plan):
+            parts.append(f"{count(moves.moves, 'pod')} of others moved")
+        ways = known.ways_of(one.plan)
+        several = len(ways) > 1
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            if way.title:
+                parts.append(f"{short_name(revision.after.key)}: {way.title}" if several else way.title)
+        for lender, left in one.lent:
+            w = lender.workload
+            parts.append(f"{w.namespace}/{w.name} at {count(left, 'replica')} meanwhile")
+        order = known.orders[one.plan.order]
+        if order:
+            parts.append(
+                f"{listing([short_name(self.case.revisions[i].after.key) for i in order], None)}, one after another"
+            )
+        if order is None:
+            parts.append("once those that are rolling out have")
+        return ", ".join(parts) or "as it is"
+
+    # ── a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _plan(self, one: Outcome, known: Knobs) -> WorthHaving:
+        kept = tuple(
+            Kept(workload=r.after.key, lowest_ready=lowest, replicas=r.after.pods_wanted)
+            for r, lowest in zip(self.case.revisions, one.lowest, strict=True)
+        )
+        least = min(kept, key=lambda k: k.lowest_ready / k.replicas if k.replicas else 1.0)
+        pools = tuple((pool.pool, number) for pool, number in known.grown(one.plan))
+        title = self._title(one, known)
+        return WorthHaving(
+            title=title[:1].upper() + title[1:] if title == "as it is" else title,
+            sentence=Text("; ".join(self._costs(one, known, least))), lowest_ready=least.lowest_ready,
+            replicas=least.replicas, kept=kept, seconds=one.seconds, down_seconds=one.down_seconds, usd=one.usd,
+            is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed, left=one.left,
+            is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known)),
+        )  # fmt: skip
+
+    def _costs(self, one: Outcome, known: Knobs, least: Kept) -> Iterator[str]:
+        yield f"at worst {least.lowest_ready:,} of {least.replicas:,} Ready"
+        if one.down_seconds:
+            yield f"none for {duration(one.down_seconds)}"
+        yield f"about {duration(one.seconds)}"
+        if one.new_nodes:
+            price = "no price" if one.usd is None else usd(one.usd)
+            many = plural(len(one.new_nodes), "the node", "the nodes")
+            yield (
+                f"{price}{' a month' if one.usd is not None else ''}, since pods stay on {many}"
+                if one.is_kept
+                else f"{price} while it rolls out"
+            )
+            for pool, number in known.grown(one.plan):
+                if pool.limit is not None and (said := pool.limit.grows(number)):
+                    yield said
+        if one.left:
+            yield f"{count(one.left, 'pod')} {plural(one.left, 'keeps', 'keep')} what {plural(one.left, 'it has', 'they have')}, until the partition is 0"
+        if one.disturbed:
+            yield f"{count(one.disturbed, 'pod')} of others {plural(one.disturbed, 'ends', 'end')} on the way"
+        for lender, left in one.lent:
+            yield from self._said_of_lender(one, lender, left)
+        if one.runs > 1 and not one.is_proven:
+            yield f"in all {one.runs} placements tried"
+
+    def _said_of_lender(self, one: Outcome, lender: Lender, left: int) -> Iterator[str]:
+        workload = lender.workload
+        name = f"{workload.namespace}/{workload.name}"
+        if not lender.bound:
+            yield f"{name} only waits today"
+        else:
+            back = pushes_out(one, lender, left)
+            if back:
+                yield f"{name} {back}"
+            elif not is_given_back(one, lender, left):
+                yield f"{name} stays so until there is other room"
+        if moves_between(autoscalers_of(self.case.cluster.snapshot, workload.key), left) is not None:
+            yield f"{name}'s autoscaler may scale it back meanwhile"
+
+    # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _steps(self, one: Outcome, known: Knobs) -> Iterator[Step]:
+        cluster = self.case.cluster
+        every = raised(cluster.snapshot, one)  # quotas that stood in the way, to the most that is used in that run
+        for namespace in dict.fromkeys(space for space, *_ in every):
+            yield larger_quota(
+                namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
+            )
+        for pool, number in known.grown(one.plan):
+            yield Step(
+                what=f"{count(number, 'more node', 'more nodes')} in {pool.pool}",
+                commands=(steps.resize(cluster, pool.pool, number),), undo=(steps.resize(cluster, pool.pool, 0),),
+            )  # fmt: skip
+        if moves := known.moves_of(one.plan):
+            yield from moves.steps
+        for lender, left in one.lent:
+            yield steps.scaled(lender.workload, left)
+        ways = known.ways_of(one.plan)
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            before = revision.before
+            if way.replicas is not None and before is not None:
+                yield steps.scaled(before, way.replicas)
+            if way.patch is not None and before is not None:
+                yield Step(
+                    what=way.title, commands=(commands.patch(before.key, way.patch),),
+                    undo=(commands.patch(before.key, taken_back(before, way.patch)),),
+                )  # fmt: skip
+            elif way.patch is not None:
+                yield Step(what=way.title, commands=(commands.comment(f"write {way.title} into the manifest").strip(),))
+        yield from self._changes(one, known)
+        for revision, way in zip(self.case.revisions, ways, strict=True):
+            if way.replicas is not None:
+                yield steps.scaled_back(revision.after)
+        for lender, left in one.lent:
+            if is_given_back(one, lender, left):
+                yield steps.scaled_back(lender.workload)
+
+    def _changes(self, one: Outcome, known: Knobs) -> Iterator[Step]:
+        assert one.run is not None
+        if known.orders[one.plan.order] is None:
+            flying = [o.key for o in one.run.others if o.is_rolling]
+            by_key = workloads_by_key(self.case.cluster)
+            waits = [
+                commands.wait(key, steps.PATIENCE * steps.SCALE_SECONDS, pods=by_key[key].replicas, strategy=by_key[key].strategy.kind)
+                for key in flying[:_MOST_AWAITED]
+                if key in by_key
+            ]  # fmt: skip
+            yield Step(what="Wait until those that are rolling out have", commands=tuple(waits))
+        made = [steps.change(revision, one.run, one.seconds) for revision in one.revisions]
+        if len(made) == 1 or known.orders[one.plan.order]:
+            yield from made
+            return
+        first = tuple(step.commands[0] for step in made)
+        rest = tuple(command for step in made for command in step.commands[1:])
+        yield replace(
+            made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *rest),
+            undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
+        )  # fmt: skip
+
+
+_NEEDS: Final[dict[str, tuple[Callable[[Outcome], float], Callable[[float], str]]]] = {
+    "node": (lambda one: sum(one.plan.nodes), lambda n: "a node" if n == 1 else f"{n:,} nodes"),
+    "down": (lambda one: one.down_seconds, lambda seconds: f"{duration(seconds)} of downtime"),
+    "left": (lambda one: one.left, lambda n: f"leaving {count(int(n), 'pod')} as {plural(int(n), 'it is', 'they are')}"),
+    "others": (lambda one: one.disturbed, lambda n: f"ending {count(int(n), 'pod')} of others"),
+}  # fmt: skip
+"""What a plan may need: how much of it, and in words."""
+
+
+def _needs(best: Sequence[Outcome]) -> list[str]:
+    """What every plan needs one of: ``a node``, ``4 min of downtime``, ``2 pods of others``; none where one needs nothing."""
+    sets = [_need_of(outcome) for outcome in best]
+    least = [some for some in dict.fromkeys(sets) if not any(other < some for other in sets)]
+    if frozenset() in least:
+        return []
+    said = []
+    for some in sorted(least, key=lambda some: (len(some), sorted(some))):
+        mine = [outcome for outcome, own in zip(best, sets, strict=True) if own == some]
+        words = [word(min(map(much, mine))) for name, (much, word) in _NEEDS.items() if name in some]
+        said.append(" and ".join(words))
+    return said
+
+
+def _need_of(one: Outcome) -> frozenset[str]:
+    return frozenset(name for name, (much, _) in _NEEDS.items() if much(one))

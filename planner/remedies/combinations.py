@@ -1,0 +1,189 @@
+"""All plans within the levers, the cheapest to do first, and of them those that nothing beats.
+
+What can't be worth having isn't played: a plan whose bound is no better than one that was found, and one in which a knob is turned
+that changes nothing (a quota that refuses nobody). A budget of work ends it, counted and not timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Final
+
+from planner.ground.budget import TooLargeError, current, part, too_large
+from planner.ground.records import Record, replace
+from planner.pricing.model import PriceBook
+from planner.remedies.levers import Knobs, Plan, PlanCase
+from planner.remedies.player import Costs, Outcome, Player
+
+UNITS: Final = 500_000  # of work, about half a second
+_MOST_PLAYED: Final = 4_000
+_PASSED: Final = 20  # units of work for those that are passed over together
+_MOST_WALKED: Final = 200_000  # plans that are so much as looked at
+
+
+class Found(Record):
+    """What the search came to.
+
+    Attributes
+    ----------
+    best : the plans that nothing beats, one for each vector of costs: that which changes least
+    looked_at : plans that were played, or that a bound tells nothing better of than of those found
+    played : of them those that were played
+    total : plans there are within the levers
+    is_whole : all were looked at
+    unsure : plans that chance decides, or somebody else may, and that might be worth having
+    is_refused : the API server takes no new pod, whatever is pulled
+    """
+
+    best: tuple[Outcome, ...]
+    looked_at: int
+    played: int
+    total: int
+    is_whole: bool
+    unsure: int
+    is_refused: bool = False
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether these are the plans worth having, and no others."""
+        return self.is_whole and not self.unsure and all(outcome.is_proven for outcome in self.best)
+
+
+def dominates(one: Costs, other: Costs) -> bool:
+    """Whether nothing of `other` is better than `one`; equals dominate each other. That it is done sooner doesn't count for who leaves
+    more pods as they are."""
+    if one[-1] < other[-1]:
+        one, other = one[:-2], other[:-2]
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def search(
+    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = UNITS,
+    does: Callable[[Outcome], bool] | None = None,
+) -> Found:  # fmt: skip
+    """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
+    looked at any more that costs more money, or as much and disturbs more pods, and less is told of those looked at (`Found.unsure`)."""
+    looking = _Search(Player(case, knobs, book), knobs, does)
+    found = looking.run(units)
+    is_lost = looking.anchor is not None and looking.anchor not in found.best  # beaten by one that isn't looked for
+    return search(case, knobs, book, units=units) if is_lost else found
+
+
+class _Search:
+    def __init__(self, player: Player, knobs: Knobs, does: Callable[[Outcome], bool] | None = None) -> None:
+        self.player, self.knobs, self.does = player, knobs, does
+        self.anchor: Outcome | None = None  # what does and asks least of others
+        self.best: list[Outcome] = []
+        self.unsure: list[tuple[Costs, Outcome]] = []
+        self.looked_at = 0
+        self._without_quota: dict[Plan, bool] = {}
+        self._none_made: dict[tuple[int, ...], Outcome] = {}
+
+    def run(self, units: int) -> Found:
+        is_whole = True
+        try:
+            with part(units=units):
+                self._walk()
+        except TooLargeError:
+            is_whole = False
+        best = sorted(self.best, key=_ease)
+        unsure = [one for bound, one in self.unsure if not any(dominates(b.costs, bound) for b in best if b.is_proven)]
+        return Found(
+            best=tuple(best), looked_at=self.looked_at, played=self.player.played, total=self.knobs.total,
+            is_whole=is_whole, unsure=len(unsure), is_refused=self.player.is_refused,
+        )  # fmt: skip
+
+    def _walk(self) -> None:
+        if self.player.is_refused:
+            self.looked_at = self.knobs.total
+            return
+        for around in self.knobs.arounds():
+            if self._is_beaten(hoped := self.player.bound(around)):
+                self.looked_at += self.knobs.ways_count
+                continue
+            if self.does is not None and (
+                self._asks_more(hoped) or (any((*around.lent, *around.nodes)) and self.player.lacks_room(around))
+            ):
+                current().spend(_PASSED)
+                self.looked_at += self.knobs.ways_count
+                continue
+            for plan in self._plans(around):
+                self._look(plan)
+                self.looked_at += 1
+                if self.player.played >= _MOST_PLAYED or self.looked_at >= _MOST_WALKED:
+                    if self.looked_at < self.knobs.total:
+                        raise too_large()
+                    return
+
+    def _plans(self, around: Plan) -> Iterator[Plan]:
+        """With every way of the changes' own, those first of which most can be hoped for."""
+        number, every = len(self.knobs.ways), product(*(range(len(some)) for some in self.knobs.ways))
+        plans = [replace(around, ways=ways) for ways in every]
+        return iter(sorted(plans, key=lambda plan: (self._changed(plan), self.player.bound(plan)[:number], plan.ways)))
+
+    def _changed(self, plan: Plan) -> int:
+        """How much of the changes themselves is another: a strategy is less than replicas."""
+        ways = zip(self.knobs.ways_of(plan), plan.ways, strict=True)
+        return sum(1 if way.replicas is None else 2 for way, position in ways if position)
+
+    def _look(self, plan: Plan) -> None:
+        if plan.quota and self._without_quota.get(replace(plan, quota=0)):
+            return  # nobody was refused without it
+        if self._makes_none(plan):
+            return
+        bound = self.player.bound(plan)
+        if self._is_beaten(bound) or self._asks_more(bound):
+            return
+        found = self.player.play(plan)
+        run = found.run
+        if run is not None and self.knobs.quota and not plan.quota:
+            self._without_quota[plan] = self.player.is_never_refused(run)
+        if run is not None and plan == _by_itself(plan) and not found.completes and self.player.made_none(run):
+            self._none_made[plan.ways] = found
+        is_worth = found.completes and not self._is_beaten(found.costs)
+        found = self.player.confirmed(found) if is_worth else found
+        if not found.is_proven:
+            self.unsure.append((bound, replace(found, run=None)))
+        if found.completes and is_worth:
+            self.best = [outcome for outcome in self.best if not dominates(found.costs, outcome.costs)]
+            self.best.append(found)
+            if self.does is not None and not self._asks_more(found.costs) and self.does(found):
+                self.anchor = found
+
+    def _asks_more(self, costs: Costs) -> bool:
+        """Than one that does."""
+        return self.anchor is not None and self._asks(costs) > self._asks(self.anchor.costs)
+
+    def _asks(self, costs: Costs) -> tuple[float, float, float]:
+        """Of others: money, pods that end; and pods that don't get the change."""
+        return sum(costs[len(self.knobs.ways) : -3]), costs[-3], costs[-1]
+
+    def _makes_none(self, plan: Plan) -> bool:
+        """Whether quotas let not one new pod be made with these ways alone: nodes, moves and those who lend in other namespaces change
+        nothing of that."""
+        by_itself = self._none_made.get(plan.ways)
+        if by_itself is None or plan.quota or plan.order or plan == by_itself.plan:
+            return False
+        spaces = {r.after.namespace for r in self.player.case.revisions}
+        lent = (lender for lender, position in zip(self.knobs.lenders, plan.lent, strict=True) if position)
+        if any(lender.workload.namespace in spaces for lender in lent):
+            return False
+        if not by_itself.is_proven:
+            self.unsure.append((self.player.bound(plan), replace(by_itself, plan=plan, run=None)))
+        return True
+
+    def _is_beaten(self, costs: Costs) -> bool:
+        return any(dominates(outcome.costs, costs) for outcome in self.best)
+
+
+def _by_itself(plan: Plan) -> Plan:
+    """The changes' own ways, and nothing around them."""
+    return Plan(ways=plan.ways, lent=(0,) * len(plan.lent), nodes=(0,) * len(plan.nodes))
+
+
+def _ease(one: Outcome) -> tuple[float, ...]:
+    """What is easiest to agree to first: no money, nobody else disturbed, no downtime."""
+    money = float(sum(one.plan.nodes)) if one.usd is None else one.usd
+    lowest = (-number for number in one.lowest)
+    return (money, one.disturbed, one.left, one.down_seconds > 0, *lowest, one.seconds, *one.costs)

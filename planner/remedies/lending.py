@@ -1,0 +1,180 @@
+"""Who lends: whether it has its pods again afterwards; and the plans that do for one rollout, of which *Unblock all* takes the cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from planner.capacity.node_pools import NodePool
+from planner.ground.errors import HeadroomError
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record, replace
+from planner.ground.words import listing, plural, short_name
+from planner.kubernetes.records import Node, Snapshot, Strategy
+from planner.kubernetes.shares import enough
+from planner.remedies import steps
+from planner.remedies.combinations import UNITS, search
+from planner.remedies.least_nodes import least_nodes
+from planner.remedies.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
+from planner.remedies.player import Outcome, Player
+from planner.rollout.answers import Step
+from planner.rollout.prepared import pod_times_of
+from planner.rollout.room import has_room
+from planner.rollout.run import Revision, Run
+from planner.rollout.surroundings import surroundings
+from planner.rollout.verdict import Impasse
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import Shape, compile_shape
+
+_LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
+_UNITS: Final = 150_000  # of work for one workload in a large cluster
+MOST_NODES: Final = 500  # in a cluster, up to which quotas, nodes and every strategy are looked at too
+
+
+class Least(Record, eq=False):
+    """A plan for one rollout. `lent`: who is scaled to what; `quota`: see `raised`; `nodes`: how many like which."""
+
+    outcome: Outcome
+    strategy: Strategy | None
+    lent: Mapping[str, int]
+    quota: tuple[tuple[str, str, str, int, int], ...]
+    nodes: tuple[tuple[Node, int], ...]
+
+
+def is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
+    """Whether what was lent finds room again once the rollout is through, only waited, or pushes the change's pods out."""
+    number = lender.disturbed(left)
+    return not number or has_room(_run(one), _shape(one, lender), number) or bool(pushes_out(one, lender, left))
+
+
+def pushes_out(one: Outcome, lender: Lender, left: int) -> str:
+    """That its pods take their place back from the change's, which have a lower priority; "" where they needn't or can't."""
+    run, number, shape = _run(one), lender.disturbed(left), _shape(one, lender)
+    if not number or has_room(run, shape, number) or not shape.may_preempt:
+        return ""
+    mine = [pod for r in one.revisions for pod in run.pods[r.after.key] if pod.is_bound and not pod.is_gone]
+    if sum(pod.shape.priority < shape.priority for pod in mine) < number:
+        return ""
+    names = listing([short_name(r.after.key) for r in one.revisions])
+    return f"takes its place back from {names} afterwards, which has a lower priority and waits again"
+
+
+def _run(one: Outcome) -> Run:
+    assert one.run is not None, "a plan that completes was played"
+    return one.run
+
+
+def _shape(one: Outcome, lender: Lender) -> Shape:
+    workload = lender.workload
+    cluster = _run(one).simulation.cluster
+    return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+
+
+def least(
+    cluster: Cluster, revision: Revision, run: Run, why: Impasse, share: float, in_vain: set[Hashable],
+    pools: Sequence[NodePool] = (), worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False,
+) -> tuple[Least, ...]:  # fmt: skip
+    """The plans that make a rollout go that is stuck and that nothing beats, those that are easiest to agree to first; () without one. Of
+    those that disturb more than one that `does` not all.
+
+    Only plans in which everybody who lends is given back, and keeps `share` of its pods, as the rollout itself does, and all pods get the
+    change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches in
+    this cluster that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
+    """
+    is_small = cluster.node_count <= MOST_NODES
+    if worth and not is_small:
+        return ()
+    case = PlanCase(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
+    levers = (_LEVERS | {Lever.QUOTA} if is_small else _LEVERS) | ({Lever.NODES} if worth else set())
+    known = _within(knobs(case, levers, pools, why.lacking), revision, share, worth)
+    if not (known.pools if worth else known.lenders or is_small):
+        return ()
+    if not known.pools and least_nodes(cluster, revision.after, lambda *_: None).nodes:
+        return ()  # not all would have their pods again
+    asked = _asked(cluster, revision, known)
+    if asked is not None and asked in in_vain:
+        return ()
+
+    def of(one: Outcome) -> Iterator[Least]:
+        """None where it keeps too few Ready, or somebody who lends isn't given back."""
+        is_enough = one.lowest[0] >= enough(share, revision.after.pods_wanted)
+        if is_enough and all(is_given_back(one, *pair) for pair in one.lent):
+            yield Least(
+                outcome=one, strategy=known.ways_of(one.plan)[0].strategy, quota=raised(cluster.snapshot, one),
+                lent={lender.workload.key: left for lender, left in one.lent},
+                nodes=tuple((pool.template, n) for pool, n in known.grown(one.plan)),
+            )  # fmt: skip
+
+    try:
+        can = is_small or _does_with_all(case, known)
+        units = UNITS if is_small else _UNITS
+        best = search(case, known, units=units, does=lambda one: any(map(does, of(one)))).best if can else ()
+    except HeadroomError:
+        return ()
+    plans = tuple(told for outcome in best for told in of(outcome))
+    if asked is not None and not plans:
+        in_vain.add(asked)
+    return plans
+
+
+def _does_with_all(case: PlanCase, known: Knobs) -> bool:
+    """Whether it goes in any way while everybody lends all that he may: in a large cluster nothing less is looked for otherwise."""
+    player, most = Player(case, known), tuple(len(lender.replicas) for lender in known.lenders)
+    plans = (Plan(ways=(way,), lent=most) for way in range(len(known.ways[0])))
+    return any(player.play(plan).completes for plan in plans)
+
+
+def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Node], int] | None) -> Knobs:
+    """The knobs without what isn't asked for: fewer replicas of its own, pods that don't get the change, others with too few."""
+    today = revision.after.strategy.partition
+    ways = tuple(
+        way
+        for way in known.ways[0]
+        if way.replicas is None and (way.strategy is None or way.strategy.partition <= today)
+    )
+    lenders = (
+        replace(lender, replicas=tuple(n for n in lender.replicas if n >= enough(share, lender.bound)))
+        for lender in known.lenders
+    )
+    pools = (replace(pool, most=min(pool.most, worth(pool.template) if worth else 0)) for pool in known.pools)
+    return replace(
+        known, ways=(ways,), lenders=tuple(one for one in lenders if one.replicas), pools=tuple(one for one in pools if one.most)
+    )  # fmt: skip
+
+
+def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, int], ...]:
+    """Namespace, quota, resource, today's bound and the most that is used in that run, of the quotas that stood in the way."""
+    if not one.plan.quota or one.run is None:
+        return ()
+    used, spaces = one.run.simulation.admission.most_used, {r.after.namespace for r in one.revisions}
+    return tuple(
+        (quota.namespace, quota.name, key, bound, most)
+        for quota in snapshot.resource_quotas
+        if quota.namespace in spaces
+        for key, bound in quota.hard.items()
+        if (most := used.get((quota.namespace, quota.name), {}).get(key, 0)) > bound
+    )
+
+
+def larger_quota(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> Step:
+    """Quotas of a namespace raised: of each the resource, today's bound and the new one."""
+    today: dict[str, dict[str, str]] = {}
+    larger: dict[str, dict[str, str]] = {}
+    for name, key, bound, most in hard:
+        larger.setdefault(name, {})[key] = format_amount(most, key)
+        today.setdefault(name, {})[key] = format_amount(bound, key)
+    return Step(
+        what=f"Raise the {plural(len(larger), 'quota')} {' and '.join(larger)} of {namespace}",
+        commands=tuple(steps.quota_patches(namespace, larger)), undo=tuple(steps.quota_patches(namespace, today)),
+    )  # fmt: skip
+
+
+def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:
+    """What tells one search from another; None where lenders have pods on nodes, since whose nodes those are counts too, or share a
+    quota with the rollout."""
+    alike, space = surroundings(cluster, revision.after), revision.after.namespace
+    if alike is None or any(lender.bound or lender.workload.namespace == space for lender in known.lenders):
+        return None
+    before = revision.before.strategy if revision.before else None
+    lenders = tuple((lender.workload.key, lender.replicas) for lender in known.lenders)
+    return alike, before, lenders, tuple((pool.pool, pool.most) for pool in known.pools)

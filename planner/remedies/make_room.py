@@ -1,0 +1,713 @@
+"""Make room: the fewest pods that have to move so that those that wait can start, in stages that the engine has played.
+
+A move is one eviction; cordons cost nothing. Where moved pods land is kube-scheduler's choice: the plan is played in several
+draws of its ties, and the answer says in how many it does what it says. Beside the number of moves stands a bound that no plan is
+below, by rules that it names.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from planner.capacity.evictions import at_rest
+from planner.capacity.pod_shapes import parse_shape
+from planner.ground.errors import InputError, NotKnownError
+from planner.ground.records import Record, replace
+from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
+from planner.kubernetes import commands, queues
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.kinds import kind_in, several
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.pods import gang_of
+from planner.kubernetes.records import Pod, Snapshot
+from planner.kubernetes.requests import pod_requests
+from planner.pricing.bill import usd_of_pods
+from planner.pricing.model import PriceBook
+from planner.remedies.fewest_moves import Moves, fewest
+from planner.remedies.movable import Least, Movable, Prices, Stays, movable
+from planner.remedies.stages import Acted, Replay, Stage, apart, led, replay
+from planner.rollout.answers import Step
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.queued import held, let_in
+from planner.rollout.run import Revision
+from planner.rollout.simulation import Simulation
+from planner.scheduling.cluster import Cluster
+
+_DRAWS: Final = 8
+_FEWER_DRAWS: Final = 3  # of a cluster of more pods than that
+_MANY_PODS: Final = 2_000
+_MOST_NAMED: Final = 5
+_MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, or a gang that is torn is left out
+_MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
+_ORDERS: Final = 12  # in which that is tried
+_PLACE: Final = "place"
+_LATE: Final = 600.0  # seconds that a script waits for pods at least
+_AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
+_COST: Final = (
+    "Cost is what the moved pods bear of their nodes, as the bill shares them out, while they are missing, and for a Job's work since its pod "
+    "began (since its last checkpoint at most, where one is given). What else a restart loses isn't known."
+)
+PROVEN_BY: Final = (
+    "The bound counts amounts, taints, selectors and node affinity, for plans that move only pods that may be moved; "
+    "evictions are played with every rule that Headroom knows."
+)
+
+
+class Move(Record):
+    """One eviction. `to`: where its successor lands in the first draw, "" where that isn't one node."""
+
+    stage: int
+    pod: str  # namespace/name
+    workload: str
+    node: str
+    to: str
+    gpus: int
+
+
+class Start(Record):
+    """A waiting pod that starts, after which stage, and where in the first draw."""
+
+    stage: int
+    pod: str
+    workload: str
+    node: str
+    gpus: int
+
+
+class StillWaiting(Record):
+    """Waiting pods of one workload that no moves start."""
+
+    workload: str
+    pods: int
+    why: Text
+
+
+class Kept(Record):
+    """Pods that aren't moved."""
+
+    pods: int
+    why: Stays
+    whose: tuple[str, ...] = ()  # of those whose owner isn't known: its key
+
+
+class Places(Record):
+    """So many places for so many moves."""
+
+    places: int
+    moves: float
+
+
+class MadeRoom(Record):
+    """The plan.
+
+    Attributes
+    ----------
+    waiting : pods that it was asked for, or places
+    weight, at_least : of the moves, in `least`: how many, minutes or USD; no plan for the same pods weighs less than the second
+    is_proven : whether no plan that starts as many weighs less
+    is_most : whether it is proven that no more of them can start
+    draws, held : of the scheduler's ties, and in how many of them the plan does what it says
+    seconds : until the last one has started, about
+    curve : moves for the first so many places, where places were asked for
+    queued : whom Kueue keeps back, or of whom that isn't known, with why; no move changes that
+    unread : kinds that weren't read, and might hold a move back
+    asks_no_quota : whether places for a shape were asked for where Kueue is: a shape names no queue
+    """
+
+    sentence: Text
+    waiting: int
+    least: Least
+    moves: tuple[Move, ...]
+    starts: tuple[Start, ...]
+    left: tuple[StillWaiting, ...]
+    kept: tuple[Kept, ...]
+    weight: float
+    at_least: float
+    is_proven: bool
+    is_most: bool
+    draws: int
+    held: int
+    seconds: float
+    steps: tuple[Step, ...] = ()
+    curve: tuple[Places, ...] = ()
+    queued: tuple[StillWaiting, ...] = ()
+    unread: tuple[str, ...] = ()
+    asks_no_quota: bool = False
+
+
+class Asked(Record):
+    """What room is made for: the pods of `workload` that wait, `number` places for `shape`, or places for the pods of what
+    `change` makes; else all that wait."""
+
+    workload: str = ""
+    shape: str = ""
+    number: int = 1
+    change: Scenario | None = None
+    least: Least = Least.MOVES
+    book: PriceBook | None = None  # for the least cost
+    checkpoint_minutes: float | None = None
+
+    def movable(self, cluster: Cluster) -> Movable:
+        """Who may be moved, by what is to be the least.
+
+        Raises
+        ------
+        InputError
+            Where cost is, and there is no price book.
+        NotKnownError
+            Where a pod's isn't known.
+        """
+        if self.least is not Least.COST:
+            return movable(cluster, self.least)
+        if self.book is None:
+            raise InputError("the cheapest moves need prices", where="least", mend="Give a price book")
+        prices = Prices(
+            usd_per_hour=usd_of_pods(self.book, cluster.snapshot), checkpoint_minutes=self.checkpoint_minutes
+        )
+        return movable(cluster, self.least, prices)
+
+
+_ALL_THAT_WAIT: Final = Asked()
+
+
+def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
+    """The least moves that do; `room_made` says the cluster after them, too.
+
+    Raises
+    ------
+    InputError
+        For a workload none of whose pods wait, a shape that is none, and a change of what is there already.
+    NotKnownError
+        When it isn't known what pods a change makes.
+    TooLargeError
+        When it costs more than a question may.
+    """
+    return room_made(snapshot, what)[0]
+
+
+def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
+    """The same, and the cluster after the moves in the first draw."""
+    put = _put(snapshot, what)
+    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
+    plan = _plan(put.cluster, put.asked, found)
+    is_of_places = bool(what.shape or what.change)
+    made = _described(
+        snapshot, put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure
+    )
+    keeps = "keeps back" if put.is_queue_known else "may keep back"
+    more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
+    made = replace(
+        made, unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
+        asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
+    )  # fmt: skip
+    return made, plan.replays[0].snapshot
+
+
+def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
+    """The cluster at rest, the pods that are to start (by their place in it), which pods may be moved, and the plan.
+
+    Raises
+    ------
+    InputError
+        As `make_room`.
+    """
+    put = _put(snapshot, what)
+    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
+    return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
+
+
+def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
+    """Without pods that controllers make until the cluster is at rest (of what is preempted): nobody knows their names yet."""
+    today, pods = {pod.uid for pod in snapshot.pods}, cluster.snapshot.pods
+    weights = {number: weight for number, weight in found.weights.items() if pods[number].uid in today}
+    new = len(found.weights) - len(weights)
+    return replace(found, weights=weights, stays={**found.stays, Stays.NEW: new}) if new else found
+
+
+class _Put(NamedTuple):
+    """The cluster at rest, the pods that are to start, whom Kueue keeps back (or may: not `is_queue_known`); `is_sure`: whether nobody
+    waits for Kueue's word."""
+
+    cluster: Cluster
+    asked: list[int]
+    queued: tuple[StillWaiting, ...]
+    is_sure: bool
+    is_queue_known: bool
+
+
+def _put(snapshot: Snapshot, what: Asked) -> _Put:
+    places: Wanted = ()
+    queued: tuple[StillWaiting, ...] = ()
+    is_sure = is_queue_known = True
+    if what.change is not None:
+        places, queued, is_sure, is_queue_known = _made_by(snapshot, what.change)
+    elif not what.shape:
+        waiting = held(snapshot)
+        kept = [one for one in waiting.kept if what.workload in ("", one.owner)]
+        queued = tuple(StillWaiting(workload=one.owner, pods=one.pods, why=Text(one.why)) for one in kept)
+        is_queue_known = all(one.is_known for one in kept)
+        snapshot, is_sure = waiting.snapshot, not (waiting.opened or waiting.kept)
+    cluster = at_rest(compiled(snapshot).snapshot)
+    if what.shape:
+        shape = parse_shape(what.shape, cluster)
+        like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
+        places = ((like, what.number),)
+    cluster = _with_pods(cluster, places) if places else cluster
+    asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(queued))
+    return _Put(cluster, asked, queued, is_sure, is_queue_known)
+
+
+def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
+    """The fewest moves that make `number` places for pods like `pod`, and the cluster after them, in which the places are free.
+
+    Raises
+    ------
+    TooLargeError
+        When it costs more than a question may.
+    """
+    cluster = _with_pods(at_rest(snapshot), ((pod, number),))
+    asked, found = _asked(cluster, "", _PLACE), _there_today(snapshot, cluster, movable(cluster, Least.MOVES))
+    plan = _plan(cluster, asked, found)
+    made = _described(snapshot, cluster, asked, found, plan, Least.MOVES, is_of_places=True)
+    after = plan.replays[0].snapshot
+    return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
+
+
+Wanted = Sequence[tuple[Pod, int]]
+"""Pods, and for how many like each there is to be a place."""
+
+
+def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool, bool]:
+    """The pods of what a manifest makes anew, which of them Kueue keeps back, whether it has no say, and whether what it does is known."""
+    prepared, found, queued = prepare(snapshot, change), list[tuple[Pod, int]](), list[StillWaiting]()
+    if prepared.unknown:
+        raise NotKnownError(prepared.unknown[0].what)
+    revisions, is_sure, is_known = let_in(prepared.snapshot, prepared.revisions), True, True
+    for plain, asked in zip(prepared.revisions, revisions, strict=True):
+        revision, after = asked, asked.after
+        said, known = _of_queue(prepared.snapshot, asked)
+        is_known = is_known and known
+        if said:
+            queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
+            revision = plain  # a place is looked for all the same
+        is_sure = (
+            is_sure and asked.queued is None and not said and not (plain.placed is not None and plain.placed.assumes)
+        )
+        if revision.before is not None:
+            mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
+            raise InputError(f"{after.key} is there already", where="-f", mend=mend)
+        if after.traits.is_per_node:
+            raise InputError(f"{after.key} has a pod on each node", where="-f", mend="Give something with replicas")
+        found += [
+            (
+                Pod(
+                    namespace=after.namespace,
+                    name=after.name,
+                    uid="",
+                    labels=template.labels,
+                    annotations=template.annotations,
+                    spec=template.spec,
+                ),
+                number,
+            )
+            for template, number in revision.templates
+            if number
+        ]
+    if not found:
+        raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
+    return found, tuple(queued), is_sure, is_known
+
+
+def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
+    """Why Kueue doesn't let its pods in, "" where it does or has no say; and whether that is known."""
+    if one.queued is None:
+        after = one.after
+        said = queues.queued(snapshot, after.namespace, after.labels, [template for template, _ in one.templates])
+        return (f"not known: {said}" if said else ""), not said
+    if one.queued.unknown:
+        return f"not known: {one.queued.unknown}", False
+    return (one.queued.said if one.queued.keeps_out else ""), True
+
+
+def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
+    """So many more pods that wait for a place, and push nobody out."""
+    made = list[Pod]()
+    for pod, number in places:
+        spec = replace(pod.spec, preemption_policy="Never")
+        for _ in range(number):
+            name = f"{_PLACE}-{len(made) + 1}"
+            made.append(replace(pod, name=name, uid=name, spec=spec))
+    return Cluster(replace(cluster.snapshot, pods=(*cluster.snapshot.pods, *made)))
+
+
+def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = False) -> list[int]:
+    """The waiting pods that are meant, without those that kube-scheduler never tries."""
+    snapshot, keys, world = cluster.snapshot, workload_keys(cluster.snapshot), Simulation(cluster)
+    waiting = [number for number in cluster.waiting if not world.pods.live(number).is_gated]
+    if place:
+        return [number for number in waiting if snapshot.pods[number].uid.startswith(f"{place}-")]
+    if not workload:
+        return waiting
+    own = [number for number in waiting if keys[snapshot.pods[number].uid] == workload]
+    if not own and not is_queued:
+        names = sorted({keys[snapshot.pods[number].uid] for number in waiting})
+        mend = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
+        raise InputError(f"no pod of {workload[:120]} waits for a node", where="--for", mend=mend)
+    return own
+
+
+# ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+class Plan(Record):
+    """The moves that were searched for, in stages, as they were played in several draws."""
+
+    moves: Moves
+    stages: tuple[Stage, ...]
+    replays: tuple[Replay, ...]
+
+    @property
+    def held(self) -> int:
+        """In how many of them it does what it says."""
+        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
+
+
+def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> Plan:
+    """A plan that the engine has played; pods that a budget holds back stay, and the search is made again."""
+    weights, wanted = dict(found.weights), list(asked)
+    plan = Plan(
+        moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
+    )
+    for _ in range(_MOST_TRIES):
+        moves = fewest(cluster, wanted, weights)
+        torn = _torn(cluster, wanted, moves)
+        if torn:
+            wanted = [number for number in wanted if number not in torn]
+            continue
+        plan = _played(cluster, wanted, moves)
+        held = {number for one in plan.replays for number in one.held}
+        if not plan.held and moves.is_exact:
+            plan = _second(cluster, wanted, weights, plan)
+        if plan.held or not held:
+            break
+        weights = {number: weight for number, weight in weights.items() if number not in held}
+    return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
+
+
+def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: Plan) -> Plan:
+    """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
+    finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
+    best, asked = plan, list(wanted)
+    for is_exact in (False, *[True] * _MOST_TRIES):
+        moves = fewest(cluster, asked, weights, exact=is_exact)
+        is_as_much = len(moves.hosts) == len(plan.moves.hosts)
+        moves = replace(
+            moves, is_most=is_as_much, at_least=max(plan.moves.at_least, moves.at_least) if is_as_much else 0.0
+        )
+        other = _played(cluster, wanted, moves)
+        if other.held and len(moves.hosts) > len(best.moves.hosts) * bool(best.held):
+            best = other
+        if best.held and is_exact:
+            break
+        last = min(
+            moves.hosts, key=lambda one: (cluster.priority_of(cluster.snapshot.pods[one].spec), -one), default=None
+        )
+        asked = [number for number in asked if number != last]
+    return best
+
+
+def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
+    """Waiting pods of groups that only work together, of which not all would start."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number in wanted:
+        if gang := gang_of(cluster.snapshot.pods[number]):
+            groups[gang].append(number)
+    return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
+
+
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> Plan:
+    """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
+    draws = _DRAWS if len(cluster.snapshot.pods) < _MANY_PODS else _FEWER_DRAWS
+    best = Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
+    if not moves.leaves:
+        return best
+    for stages in _ways(cluster, moves):
+        first = replay(cluster, stages, wanted)
+        if first.does(len(moves.hosts)):
+            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
+            plan = Plan(moves=moves, stages=stages, replays=(first, *others))
+            best = max(best, plan, key=lambda one: one.held)
+            if best.held == draws:
+                break
+        elif first.held and not best.held:
+            best = Plan(moves=moves, stages=stages, replays=(first,))
+    return best
+
+
+def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
+    if stages := apart(cluster, moves):
+        yield stages
+    if len(moves.leaves) <= _MOST_LED:
+        for order in range(_ORDERS):
+            yield led(cluster, moves, order)
+
+
+# ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _described(
+    today: Snapshot,
+    cluster: Cluster,
+    asked: Sequence[int],
+    found: Movable,
+    plan: Plan,
+    least: Least,
+    *,
+    is_of_places: bool,
+    is_sure: bool = True,
+) -> MadeRoom:
+    """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
+    snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
+    named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in asked if is_of_places}
+    first, holds = plan.replays[0], plan.held > 0
+    unit = 100.0 if least is Least.COST else 1.0  # cents are weighed
+    pods = {pod.uid: pod for pod in snapshot.pods}
+    moves = (
+        [move for number, act in enumerate(first.acts, 1) for move in _moves(number, act, pods, keys)] if holds else []
+    )
+    starts = [
+        Start(
+            stage=number,
+            pod=_name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",
+            workload=keys[uid],
+            node=node,
+            gpus=_gpus(pods[uid]),
+        )
+        for number, act in enumerate(first.acts, 1)
+        for uid, node in act.started.items()
+        if holds and uid in first.started
+    ]
+    started = set(first.started) if holds else set()
+    made = MadeRoom(
+        sentence=Text(),
+        waiting=len(asked),
+        least=least,
+        moves=tuple(moves),
+        starts=tuple(starts),
+        left=_left(cluster, [n for n in asked if snapshot.pods[n].uid not in started], plan),
+        kept=tuple(
+            Kept(pods=number, why=why, whose=found.unknown if why is Stays.UNKNOWN_OWNER else ())
+            for why, number in Counter(found.stays).most_common()
+        ),
+        weight=plan.moves.weight / unit if holds else 0.0,
+        at_least=max(0.0, plan.moves.at_least) / unit,
+        is_proven=plan.moves.is_proven and plan.moves.is_most and holds and is_sure,
+        is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
+        draws=len(plan.replays),
+        held=plan.held,
+        seconds=first.seconds + sum(_in_turn(act, pods) for act in first.acts) if holds else 0.0,
+        steps=_steps(cluster, plan, first, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
+        curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
+        if is_of_places
+        else (),
+    )
+    return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
+
+
+def _name(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+def _gpus(pod: Pod) -> int:
+    return sum(amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name))
+
+
+def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, str]) -> Iterable[Move]:
+    landed: dict[str, list[str]] = defaultdict(list)
+    for owner, node in act.made:
+        landed[owner].append(node)
+    for uid, node in act.moved:
+        if uid in pods:
+            pod = pods[uid]
+            nodes = landed.get(pod.owner.key(pod.namespace) if pod.owner else "", [])
+            yield Move(
+                stage=stage, pod=_name(pod), workload=keys[uid], node=node, to=nodes.pop(0) if nodes else "", gpus=_gpus(pod)
+            )  # fmt: skip
+
+
+def _in_turn(act: Acted, pods: Mapping[str, Pod]) -> float:
+    """Seconds that evictions wait for those that the script makes before them."""
+    grace = max((pods[uid].spec.termination_grace_period_seconds for uid, _ in act.moved if uid in pods), default=0)
+    return float(grace * (max(0, len(act.moved) - 1) // _AT_ONCE))
+
+
+def _left(cluster: Cluster, numbers: Sequence[int], plan: Plan) -> tuple[StillWaiting, ...]:
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    groups: Counter[tuple[str, str]] = Counter()
+    for number in numbers:
+        why = "those that would have to leave find no other node, or a plan wasn't found"
+        if number in plan.moves.hopeless:
+            why = "no node takes it, even without every pod that may be moved"
+        elif number in plan.moves.hosts:
+            why = "rules between pods or budgets keep the moves from it"
+        elif plan.moves.is_most:
+            why = "no moves of pods that may be moved start it too"
+        said = pods[number].unschedulable_message
+        groups[keys[pods[number].uid], f"{why}: {said}" if said else why] += 1
+    return tuple(
+        StillWaiting(workload=name, pods=number, why=Text(why)) for (name, why), number in groups.most_common()
+    )
+
+
+def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
+    """``194 moves start all 47 waiting pods; no plan needs fewer (proven)``."""
+    noun, one, many = ("place", "makes", "make") if is_of_places else ("waiting pod", "starts", "start")
+    if not made.waiting:
+        return "no pod waits for a node"
+    each = f"the {noun}" if made.waiting == 1 else f"any of the {count(made.waiting, noun)}"
+    if not made.starts:
+        return f"no moves {many} {each} (proven)" if made.is_most else f"no moves were found that {many} {each}"
+    number, started = len(made.moves), len(made.starts)
+    who = f"{started:,} of {count(made.waiting, noun)}"
+    if started == made.waiting:
+        who = f"the {noun}" if started == 1 else f"all {count(started, noun)}"
+    words = f"{count(number, 'move')} {plural(number, one, many)} {who}"
+    if not number:
+        words = f"{who} {plural(started, 'needs', 'need')} no move"
+    is_counted = made.least is Least.MOVES
+    words += f" ({weighed(made.least, made.weight)})" if number and not is_counted else ""
+    if made.is_proven:
+        least = "no plan needs fewer" if is_counted else "no plan costs less"
+        words += f"; {least} (proven)" if number else ""
+    else:
+        whose = "any plan" if made.is_most else "any plan for these"
+        words += (
+            f"; {whose} needs at least {f'{made.at_least:,.0f}' if is_counted else weighed(made.least, made.at_least)}"
+        )
+    if started < made.waiting:
+        words += "; no moves start more (proven)" if made.is_most else "; that no more can start isn't proven"
+    if made.held < made.draws:
+        words += f"; this in {made.held} of {made.draws} draws of what kube-scheduler may choose"
+    return words
+
+
+def weighed(least: Least, weight: float) -> str:
+    """``72 moves``, ``12 min of pods in all``, ``$3.20``."""
+    if least is Least.COST:
+        return usd(weight)
+    return f"{duration(60 * weight)} of pods in all" if least is Least.MINUTES else count(round(weight), "move")
+
+
+def notes(made: MadeRoom) -> list[str]:
+    """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
+    found = [
+        f"{count(one.pods, 'pod')} may not be moved: {one.why}{f' ({listing(one.whose[:_MOST_NAMED])})' if one.whose else ''}."
+        for one in made.kept
+    ]
+    if made.moves:
+        took = f"It takes {about(made.seconds)}, as far as start-ups are known."
+        found += [f"No {several(one)} were read: whether one holds a move back isn't known." for one in made.unread]
+        found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    if made.least is Least.COST:
+        found += [_COST]
+    if made.asks_no_quota:
+        found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
+    if made.queued:
+        found += ["Places and quota are asked each by itself: no move gives quota. See who waits: headroom queues"]
+    return found
+
+
+# ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _steps(
+    cluster: Cluster,
+    plan: Plan,
+    first: Replay,
+    keys: Mapping[str, str],
+    named: frozenset[str],
+    *,
+    is_of_places: bool,
+) -> tuple[Step, ...]:
+    """What somebody does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
+    of others the Ready ones of their workload are waited for."""
+    names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
+    as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
+    pods = {pod.uid: pod for pod in cluster.snapshot.pods}
+    does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
+    held = [one.acts for one in does]
+    last = [
+        {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
+    ]  # each in the stage of its last draw
+    surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
+    ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
+    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
+    looks = commands.untouched([names[node] for node in ever], come)
+    steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
+    for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
+        closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
+        shut = stage.shut
+        if closed:
+            nodes = [f"node/{names[node]}" for node in closed]
+            steps.append(
+                Step(
+                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that nobody else takes the room",
+                    commands=(commands.command("kubectl", "cordon", *nodes),),
+                    undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
+                )
+            )  # fmt: skip
+        if opened:
+            nodes = [f"node/{names[node]}" for node in opened]
+            steps.append(
+                Step(
+                    what=f"Stage {number}: uncordon {listing([names[node] for node in opened])}",
+                    commands=(commands.command("kubectl", "uncordon", *nodes),),
+                )
+            )
+        if act.moved:
+            some = [pods[uid] for uid, _ in act.moved if uid in pods]
+            evictions = [
+                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
+            ]  # fmt: skip
+            waits = _ready(cluster, [acts[number - 1] for acts in held], keys, some)
+            steps.append(
+                Step(
+                    what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
+                    commands=(
+                        *(commands.at_once(evictions[i : i + _AT_ONCE]) for i in range(0, len(some), _AT_ONCE)),
+                        *waits,
+                    ),
+                )
+            )
+        start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
+        if start and not is_of_places:
+            theirs = [pod for pod in start if pod.uid in named]
+            new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
+            until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
+            until += [
+                _ready_wait(cluster, key, _LATE, min(_ready_pods(one.snapshot, key) for one in does)) for key in new
+            ]
+            who = [*map(_name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
+            steps.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
+    return tuple(steps)
+
+
+def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
+    successor waits."""
+    patience = max(_LATE, 2 * max(act.seconds for act in acts))
+    waits = (
+        _ready_wait(cluster, key, patience, min(act.ready.get(key, 0) for act in acts))
+        for key in dict.fromkeys(keys[pod.uid] for pod in moved)
+    )
+    return tuple(filter(None, waits))
+
+
+def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:
+    """Until so many are Ready; "" where none is, or the object doesn't say."""
+    kind, known = kind_in(key), workloads_by_key(cluster).get(key)
+    if not number or not (kind.has_scale or kind.waits.endswith("=")):
+        return ""
+    return commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0))
+
+
+def _ready_pods(snapshot: Snapshot, key: str) -> int:
+    keys = workload_keys(snapshot)
+    return sum(pod.is_ready and keys[pod.uid] == key for pod in snapshot.pods)

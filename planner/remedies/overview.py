@@ -1,0 +1,208 @@
+"""Every workload's own rollout, were its template changed now; GPUs by model."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
+
+from planner.capacity.filters import ALL, Filter, Kept, keep
+from planner.capacity.glanced import glanced
+from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.ground import parts
+from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
+from planner.ground.records import Record, replace
+from planner.ground.tables import alike
+from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.inventory.account import get_command, missing, told, unseen, without_workloads
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.kinds import NODE, POD, ROLLING, several
+from planner.kubernetes.owners import Unjudged, unjudged
+from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests, requested_gpus
+from planner.kubernetes.units import GPUS, Nouns, units_of
+from planner.kubernetes.versions import not_recorded
+from planner.remedies.rollouts import growing
+from planner.rollout.answers import GROWING_REASONS, Verdict, WorkloadOutcome
+from planner.rollout.glance import OwnRollout, OwnRollouts, nodes_with_pods, restarted, unjudged_words
+from planner.rollout.ownership import pods_of
+from planner.rollout.prepared import compiled
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import gpu_models, node_pools
+
+_JUDGED_BY: Final = frozenset(kind.name for kind in (NODE, POD, *ROLLING))
+_TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
+
+
+class WorkloadOverview(WorkloadOutcome):
+    """A workload's own rollout if its template changed now, as one line of the Overview."""
+
+    replicas: int | None  # of one on every node its pods tell; None where they weren't seen
+    ready: int | None
+    gpus: int | None  # asked for by all its replicas
+    nouns: Nouns = GPUS  # what `gpus` are a number of
+    gpu_model: str
+    node_pools: tuple[str, ...]
+    lowest_ready: int | None = 0  # at the worst moment of its rollout
+    headline: Text = NO_WORDS  # a dozen words, without the verdict
+    is_growth_automatic: bool = (
+        False  # of what needs growth: whether autoscalers bring it, within limits that are known
+    )
+
+
+class ClusterOverview(Record):
+    sentence: Text
+    workloads: tuple[WorkloadOverview, ...]
+    gpus: tuple[GpuModelLine, ...]
+    node_count: int | None  # None, as the pods, where they weren't seen
+    pod_count: int | None
+    pending_pods: int | None
+    taken_at: float
+    source: str
+    digest: str
+    unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played: the whole cluster's
+    hidden: int = 0  # workloads that the filter leaves out; GPUs, nodes and pods are the whole cluster's
+
+
+def overview(snapshot: Snapshot, known: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
+    """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as somebody says
+    so; GPUs by model. Played once a snapshot, and once for what is `known` of pools."""
+    return snapshot.derived.once(_grown, snapshot, known) if growing(snapshot, known) else on_todays_nodes(snapshot)
+
+
+def on_todays_nodes(snapshot: Snapshot) -> ClusterOverview:
+    """The same, were no pool to grow."""
+    return snapshot.derived.once(played, snapshot)
+
+
+@allowed(units=LIST_UNITS)
+def _grown(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> ClusterOverview:
+    """`on_todays_nodes`, and of what finds no room what it comes to once pools grow, as `rollout` says it; what is too large to
+    play beside all others isn't known."""
+    today, cluster, pools = on_todays_nodes(snapshot), compiled(snapshot), growing(snapshot, known)
+    answers = OwnRollouts(cluster, lambda cluster, revision: glanced(cluster, revision, pools)[0])
+    lacking = [line.verdict is Verdict.STUCK and line.reason in GROWING_REASONS for line in today.workloads]
+    rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
+    asked = [restarted(workload) for workload, lacks in zip(rolled, lacking, strict=True) if lacks]
+    with part(units=QUESTION_UNITS):
+        found = iter(parts.each(asked, answers.of))
+    lines = tuple(
+        _overview_line(cluster, workload, next(found)) if lacks else line
+        for workload, line, lacks in zip(rolled, today.workloads, lacking, strict=True)
+    )
+    return replace(today, workloads=lines, sentence=sentence_of(snapshot, lines))
+
+
+@allowed(units=LIST_UNITS)
+def played(snapshot: Snapshot) -> ClusterOverview:
+    """`on_todays_nodes`, played anew."""
+    cluster = compiled(snapshot)
+    answers = OwnRollouts(cluster)
+    rolled = [workload for workload in snapshot.workloads if workload.traits.rolls_out]
+    found = parts.each([restarted(workload) for workload in rolled], answers.of)
+    lines = tuple(_overview_line(cluster, workload, answer) for workload, answer in zip(rolled, found, strict=True))
+    return ClusterOverview(
+        sentence=sentence_of(snapshot, lines),
+        workloads=lines,
+        gpus=gpu_lines(cluster),
+        node_count=snapshot.if_known(cluster.node_count, NODE.name),
+        pod_count=snapshot.if_known(sum(len(g.nodes) for g in cluster.groups), POD.name, NODE.name),
+        pending_pods=snapshot.if_known(len(cluster.waiting), POD.name),
+        taken_at=snapshot.taken_at,
+        source=snapshot.source,
+        digest=snapshot.digest,
+        unjudged=unjudged(snapshot),
+    )
+
+
+def sentence_of(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> Text:
+    """How many workloads could be rolled out, and whose rollouts aren't judged."""
+    beside = unjudged_words(unjudged(snapshot))
+    said = (
+        _judged_sentence(snapshot, lines, kept, hidden),
+        *(f"{one}." for one in (beside, not_recorded(snapshot)) if one),
+    )
+    return Text(" ".join(said))
+
+
+def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
+    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
+    counted = Counter(line.verdict for line in lines)
+    stuck, known, unknown = (counted[verdict] for verdict in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
+    grows = counted[Verdict.NEEDS_GROWTH]
+    grow = f", {grows:,} could once node pools grow" if grows else ""
+    refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]
+    if refused:
+        why = told(refused)
+        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now{grow}, {known:,} could."
+    if not lines:
+        return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
+    which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
+    if unknown:
+        lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
+        why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
+        adds = f" To add them: {get_command(lacking)}" if lacking else ""
+        no = f"{stuck:,} could not be rolled out now{grow}, " if stuck or grow else ""
+        only = "" if kept.is_all else f" Only workloads{which}{rest}"
+        return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
+    if stuck:
+        return f"{stuck:,} of {count(len(lines), 'workload')}{which} could not be rolled out now{grow}{rest}"
+    if grows:
+        return f"{grows:,} of {count(len(lines), 'workload')}{which} could be rolled out once node pools grow{rest}"
+    if len(lines) > 1:
+        return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
+    return f"The one workload{which} could be rolled out now{rest}"
+
+
+def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> WorkloadOverview:
+    pods = [cluster.snapshot.pods[i] for i in pods_of(cluster, workload)]
+    nodes = nodes_with_pods(cluster, workload)
+    gpus = requested_gpus(workload.template.spec)
+    known, models, named = cluster.snapshot.if_known, gpu_models(cluster), node_pools(cluster)
+    replicas = known(len(nodes), POD.name, NODE.name) if workload.traits.is_per_node else workload.replicas
+    return WorkloadOverview(
+        workload=workload.key,
+        verdict=answer.verdict,
+        reason=answer.reason,
+        sentence=answer.sentence,
+        replicas=replicas,
+        ready=known(sum(p.is_ready and p.deleted_at is None for p in pods), POD.name),
+        gpus=None if replicas is None else gpus * replicas,
+        nouns=units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec)),
+        gpu_model=", ".join(sorted({models[n] for n in nodes} - {""})) if gpus else "",
+        node_pools=tuple(sorted({named[n] for n in nodes} - {""})),
+        lowest_ready=known(answer.lowest_ready, POD.name, NODE.name),
+        headline=answer.headline,
+        is_growth_automatic=answer.is_growth_automatic,
+    )
+
+
+def by_trouble(lines: Iterable[WorkloadOverview]) -> list[WorkloadOverview]:
+    """Workloads that can't be rolled out now first; among equals those that run, and those with most GPUs at stake."""
+    return sorted(
+        lines,
+        key=lambda line: (
+            _TROUBLE[line.verdict], not line.ready, -(line.gpus or 0), -(line.replicas or 0), line.workload
+        ),
+    )  # fmt: skip
+
+
+def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, ...]]:
+    """Workloads that can't be rolled out now, each with those of which the same is said: what differs is their own names."""
+
+    def cause(line: WorkloadOverview) -> Hashable:
+        own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
+        return line.verdict, line.reason, re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
+
+    return alike((line for line in by_trouble(lines) if line.verdict is not Verdict.COMPLETES), cause)
+
+
+def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
+    """How each workload's own rollout would go."""
+    return FrozenMap({line.workload: line.verdict for line in whole.workloads})
+
+
+def kept_by(snapshot: Snapshot, wanted: Filter, known: tuple[PoolLimits, ...] = ()) -> Kept:
+    """What a filter lets through; workloads are played only where it asks for their verdicts."""
+    return keep(snapshot, wanted, verdicts_of(overview(snapshot, known)) if wanted.verdicts else EMPTY)

@@ -1,0 +1,49 @@
+"""A patch put to the engine: the rooms that suggest values don't know `rollout`; memory, restarts and drift ask here."""
+
+from __future__ import annotations
+
+import json
+
+from planner.ground.errors import HeadroomError
+from planner.ground.records import Record
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes import commands
+from planner.kubernetes.patches import Object, as_yaml
+from planner.kubernetes.records import Snapshot
+from planner.remedies import rollouts
+from planner.rollout.answers import RolloutResult
+from planner.rollout.prepared import Scenario
+
+
+class Patched(Record):
+    """A patch of one workload, and what rolling it out does.
+
+    `rollout` is None where nothing rolls it out (a bare pod, a Job) or the engine can't answer; `note` says so, `error`
+    is what the engine refused it with. `command` applies it, "" where nothing rolls it out.
+    """
+
+    patch_yaml: str
+    command: str = ""
+    rollout: RolloutResult | None = None
+    note: str = ""
+    error: HeadroomError | None = None
+
+
+def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
+    """`patch` applied to the workload called `key`, with the placements that the Rollout page tries."""
+    written = as_yaml(patch)
+    workload = snapshot.workload(key)
+    if workload is None:
+        note = "No workload of this snapshot makes this pod anew: change what made it."
+        return Patched(patch_yaml=written, note=note)
+    if not workload.traits.rolls_out:
+        note = f"A {workload.kind} isn't rolled out: its next pods take the new values."
+        return Patched(patch_yaml=written, note=note)
+    command = commands.patch(workload.key, patch)
+    change = WorkloadChange(workload=workload.key, patch=json.dumps(patch))
+    try:
+        found = rollouts.rollout(snapshot, Scenario(changes=(change,), with_remedies=False))
+    except HeadroomError as error:
+        note = f"The rollout can't be worked out: {error.what}."
+        return Patched(patch_yaml=written, command=command, note=note, error=error)
+    return Patched(patch_yaml=written, command=command, rollout=found)

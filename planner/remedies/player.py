@@ -1,0 +1,411 @@
+"""One plan played: what it comes to, and a bound that it can't be better than, before anything is played.
+
+The engine is the successor function. Who lends is scaled down first and waited for, then the change comes (`WHEN_AT_REST`), as the
+printed steps do it; new nodes are there at the start, and their arrival is added to the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
+from math import ceil, inf
+from typing import Final
+
+import numpy as np
+
+from planner.ground.records import Record, replace
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, region
+from planner.kubernetes.records import FrozenMap, Node, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.pricing.commitments import paid_for
+from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.node import price_node
+from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.remedies.least_nodes import staying
+from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
+from planner.rollout.admission import usage
+from planner.rollout.in_flight import in_flight
+from planner.rollout.meanwhile import moved, on_other_clocks, unread
+from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import is_proven
+from planner.rollout.timing import seconds_at
+from planner.scheduling.cluster import Cluster, IntArray
+from planner.scheduling.empty_node import empty_copy
+
+UNBOUNDED: Final = 2**62  # of a quota that is out of the way
+_DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
+_PRECISION: Final = 6
+_MOST_PAID: Final = 1_000_000  # nodes: all that are
+
+Costs = tuple[float, ...]
+"""Of each change pods Ready at worst (negated), then money (USD; nodes a pool where no price is known), pods of others disturbed,
+seconds, pods that don't get the change: less is better in each."""
+
+
+class Outcome(Record, eq=False):
+    """What a plan came to.
+
+    Attributes
+    ----------
+    plan : what was played
+    completes : whether every change did, in everything that was tried
+    costs : of one that completes
+    lowest : of each change, pods Ready at worst
+    seconds : until the last change is complete: others scaled down, nodes come, and the rollout
+    usd : what its nodes cost: for the time of the rollout, or a month where they are kept; None without a price
+    is_kept : whether pods that are on the new nodes at the end have no other place
+    disturbed : pods of others that end: scaled down, moved, or preempted
+    left : pods that don't get the change
+    down_seconds : how long no pod of a change is Ready that has some today
+    is_proven : whether nothing that Headroom knows of could make it another
+    runs : placements in which it does what it says
+    """
+
+    plan: Plan
+    completes: bool
+    is_proven: bool
+    costs: Costs = ()
+    lowest: tuple[int, ...] = ()
+    seconds: float = 0.0
+    usd: float | None = 0.0
+    is_kept: bool = False
+    disturbed: int = 0
+    left: int = 0
+    preempted: int = 0
+    down_seconds: float = 0.0
+    runs: int = 1
+    run: Run | None = None
+    revisions: tuple[Revision, ...] = ()
+    lent: tuple[tuple[Lender, int], ...] = ()
+    new_nodes: tuple[Node, ...] = ()
+
+
+class Player:
+    """Plays the plans of a case."""
+
+    def __init__(self, case: PlanCase, knobs: Knobs, book: PriceBook | None = None) -> None:
+        self.case, self.knobs = case, knobs
+        self._clusters: dict[tuple[int, int, tuple[int, ...]], Cluster] = {}
+        self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
+        self._lacking: dict[Hashable, bool] = {}
+        self._bests: dict[tuple[int, int], tuple[float, float, int]] = {}
+        self.money = tuple(_money(book, pool.template) for pool in knobs.pools)
+        self.is_priced = None not in self.money
+        self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [pool.template for pool in knobs.pools]))
+        self.played = 0
+
+    # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
+    def bound(self, plan: Plan) -> Costs:
+        """What no run of the plan can be better than; of a plan without ways, whatever the changes' own are.
+
+        Of a Deployment whose pods are all Ready and that only gets a new template: the controller ends as many pods as may miss
+        as its first step (`reconcileOldReplicaSets`), and each new pod is one of those missing, or of the surge, while it starts. For
+        all others only that no more can be Ready than are today.
+        """
+        ways = [[way] for way in self.knobs.ways_of(plan)] if plan.ways else self.knobs.ways
+        each = [[self._best(place, way) for way in some] for place, some in enumerate(ways)]
+        lowest = tuple(-max(most for most, _, _ in some) for some in each)
+        seconds = max(min(least for _, least, _ in some) for some in each) + self._arrival(plan)
+        left = sum(min(left for *_, left in some) for some in each)
+        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), left, is_kept=False)
+
+    def _best(self, place: int, way: Way) -> tuple[float, float, int]:
+        """Of one change pods Ready at worst at most, seconds at least, and pods that stay as they are: below a StatefulSet's partition."""
+        key = (place, id(way))
+        if key not in self._bests:
+            revision = self.case.revisions[place]
+            after = _with(revision.after, way)
+            left = min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
+            self._bests[key] = (*self._ready_and_seconds(place, way, after), left)
+        return self._bests[key]
+
+    def _ready_and_seconds(self, place: int, way: Way, after: Workload) -> tuple[float, float]:
+        times = self.case.pod_times[place]
+        if not self._is_plain[place]:
+            return (inf, 0.0)
+        if way.replicas is not None:
+            return (float(self.case.run.moments[after.key][0].ready), 0.0)
+        if after.strategy.kind == RECREATE:
+            return (0.0, times.startup_seconds)
+        surge, missing = rolling_limits(after)
+        missing = min(missing, after.replicas)
+        waves = ceil(after.replicas / (surge + missing)) if surge + missing else 1
+        return (float(after.replicas - missing), waves * times.startup_seconds)
+
+    @cached_property
+    def _is_plain(self) -> tuple[bool, ...]:
+        """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
+        nobody waiting who could preempt them."""
+        cluster, found = self.case.cluster, list[bool]()
+        pods = cluster.snapshot.pods
+        for place, revision in enumerate(self.case.revisions):
+            before, after = revision.before, revision.after
+            first = self.case.run.moments[after.key][0]
+            is_same = before is not None and before.replicas == after.replicas and revision.placed is None
+            is_restarted = after.kind == DEPLOYMENT.name and revision.has_new_template and not revision.never_ready
+            at_rest = first.old_ready == first.pods == after.replicas and not self.case.run.others
+            is_left = settled(cluster.snapshot, after) == after.replicas
+            level = self.case.shape(place).priority
+            is_safe = all(cluster.priority_of(pods[i].spec) <= level for i in cluster.waiting)
+            found.append(is_same and is_restarted and at_rest and is_left and is_safe)
+        return tuple(found)
+
+    # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    def play(self, plan: Plan) -> Outcome:
+        """What the plan comes to.
+
+        Raises
+        ------
+        TooLargeError
+            When the search may cost no more.
+        """
+        cluster, revisions, lent = self._cluster(plan), self._revisions(plan), self._lent(plan)
+        if self.is_refused or self._is_short(plan, cluster):
+            return Outcome(plan=plan, completes=False, is_proven=True)
+        self.played += 1
+        changes = [*self._scaled(lent), *revisions]
+        run = simulate(cluster, changes, seed=self.case.seed).whole()
+        is_sure = self._is_sure(cluster, changes, run, lent)
+        if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
+            return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
+        new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
+        own = {owner for r in self.case.revisions for owner in run.owners[r.after.key]}
+        preempted = len({pod.uid for pod in run.preempted if pod.owner not in own})
+        lowest, seconds, down = self._times(plan, run)
+        is_kept = bool(new) and are_kept(run, len(new))
+        disturbed = self._lent_disturbed(plan) + preempted
+        left = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
+        return Outcome(
+            plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
+                tuple(-one for one in lowest), seconds, plan, disturbed, left, is_kept=is_kept),
+            lowest=lowest, seconds=seconds, usd=self._usd(plan, seconds, is_kept=is_kept), is_kept=is_kept,
+            disturbed=disturbed, left=left, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
+            lent=tuple(lent), new_nodes=tuple(new),
+        )  # fmt: skip
+
+    def confirmed(self, found: Outcome) -> Outcome:
+        """A plan that completes, once it did in other placements, where chance has a say; it completes in all of them or not."""
+        if found.is_proven or found.run is None:
+            return found
+        cluster = self._cluster(found.plan)
+        changes = [*self._scaled(found.lent), *found.revisions]
+        for draw in range(1, _DRAWS):
+            other = simulate(cluster, changes, seed=self.case.seed + draw, draws_order=True, draws_ends=True).whole()
+            if not all(other.done.values()):
+                return replace(found, completes=False, costs=(), runs=draw + 1)
+        return replace(found, runs=_DRAWS)
+
+    def _is_sure(
+        self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
+    ) -> bool:
+        """Whether nothing that Headroom knows of could make the run another: ties, others in flight, autoscalers, seconds."""
+        snapshot = cluster.snapshot
+        if self._may_be_moved or unread(snapshot, changes, completes=run.completed) or not is_proven(run, changes):
+            return False
+        for lender, left in lent:
+            if moves_between(autoscalers_of(snapshot, lender.workload.key), left) is not None:
+                return False
+        clocks = on_other_clocks(cluster, changes, run, seed=self.case.seed)
+        return clocks.is_proven and not clocks.sentence
+
+    @cached_property
+    def _may_be_moved(self) -> bool:
+        """Whether autoscalers may move replicas that matter, the changes' or others'."""
+        return bool(moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
+
+    def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
+        """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan mends that adds none."""
+        key = (plan.moves, plan.quota, plan.nodes)
+        if len(self.case.revisions) != 1 or self.knobs.ways[0][plan.ways[0]].replicas is not None:
+            return False
+        if key not in self._room:
+            room = RoomWhenEmpty.of(self.case.run, self.case.revisions[0])
+            self._room[key] = room.is_short(cluster, self.case.revisions[0].after)
+        return self._room[key]
+
+    def lacks_room(self, plan: Plan) -> bool:
+        """Whether, whatever its way is, the only change's new pods don't fit beside those that stay where they are in any run of the plan."""
+        if len(self.case.revisions) != 1 or plan.moves or self.case.cluster.later:
+            return False
+        lent = {lender.workload.key for lender, _ in self._lent(plan)}
+        key = (plan.nodes, *sorted(lent))
+        if key not in self._lacking:
+            cluster, after = self._cluster(plan), self.case.revisions[0].after
+            beside = np.zeros_like(cluster.allocatable)
+            beside[:, : self.case.cluster.node_count] = sum(
+                one for own, one in self._staying.items() if own not in lent
+            )
+            self._lacking[key] = RoomWhenEmpty.of(self.case.run, self.case.revisions[0]).is_short(
+                cluster, after, beside
+            )
+        return self._lacking[key]
+
+    @cached_property
+    def _staying(self) -> dict[str, IntArray]:
+        lenders = [lender.workload.key for lender in self.knobs.lenders if lender.bound]
+        return staying(self.case.cluster, self.case.revisions[0].after, self.case.shape(0), lenders)
+
+    @cached_property
+    def is_refused(self) -> bool:
+        """Whether the API server takes no new pod of a change, however large quotas are: no lever mends that."""
+        wanted = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
+        if all(r.after.key in self.case.run.new_shapes for r in wanted):
+            return False
+        lifted = Plan(ways=(0,) * len(self.case.revisions), lent=(0,) * len(self.knobs.lenders), quota=1,
+            nodes=(0,) * len(self.knobs.pools))  # fmt: skip
+        run = simulate(self._cluster(lifted), self.case.revisions, seed=self.case.seed)
+        return not run.is_cut and bool(run.refusals) and any(r.after.key not in run.new_shapes for r in wanted)
+
+    def is_never_refused(self, run: Run) -> bool:
+        """Whether the most that was used of each quota concerned leaves room for the largest pod of its namespace: then no pod was
+        refused at any time, and larger quotas change nothing."""
+        admission, snapshot = run.simulation.admission, self.case.cluster.snapshot
+        spaces = {r.after.namespace for r in self.case.revisions}
+        asked: dict[str, dict[str, int]] = {space: {} for space in spaces}
+        changed = [r.after for r in self.case.revisions]
+        for workload in (*changed, *(one for one in snapshot.every_workload if one.namespace in spaces)):
+            of = asked[workload.namespace]
+            for template, _ in workload.templates:
+                for key, amount in usage(admission.prepare(workload.namespace, template.spec)).items():
+                    of[key] = max(of.get(key, 0), amount)
+        return not run.refusals and all(
+            key in asked[quota.namespace]
+            and admission.most_used[quota.namespace, quota.name].get(key, 0) + asked[quota.namespace][key] <= bound
+            for quota in snapshot.resource_quotas
+            if quota.namespace in spaces
+            for key, bound in quota.hard.items()
+        )
+
+    def made_none(self, run: Run) -> bool:
+        """Whether quotas or admission let no pod of any change be made, so that kube-scheduler never saw one."""
+        return bool(run.refusals) and not any(r.after.key in run.new_shapes for r in self.case.revisions)
+
+    def _comes_back(self, plan: Plan, run: Run) -> bool:
+        """Whether a workload that was scaled down first has room for the rest of its pods, once it is through."""
+        for place, way in enumerate(self.knobs.ways_of(plan)):
+            after = self.case.revisions[place].after
+            if way.replicas is not None:
+                shape = run.new_shapes.get(after.key) or self.case.shape(place)
+                if not has_room(run, shape, after.replicas - way.replicas):
+                    return False
+        return True
+
+    # ── what it is made of ───────────────────────────────────────────────────────────────────────────────────────────
+    def _cluster(self, plan: Plan) -> Cluster:
+        key = (plan.moves, plan.quota, plan.nodes)
+        found = self._clusters.get(key)
+        if found is None:
+            moved = self.knobs.moves_of(plan)
+            found = moved.cluster if moved else self.case.cluster
+            if plan.quota:
+                spaces = {r.after.namespace for r in self.case.revisions}
+                lifted = tuple(
+                    replace(one, hard=FrozenMap(dict.fromkeys(one.hard, UNBOUNDED))) if one.namespace in spaces else one
+                    for one in found.snapshot.resource_quotas
+                )
+                found = found.with_snapshot(replace(found.snapshot, resource_quotas=lifted))
+            if any(plan.nodes):
+                likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
+                found = found.grown(tuple(empty_copy(found, like, i) for i, like in enumerate(likes)))
+            self._clusters[key] = found
+        return found
+
+    def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
+        pairs = zip(self.knobs.lenders, plan.lent, strict=True)
+        return [(lender, lender.replicas[position - 1]) for lender, position in pairs if position]
+
+    @staticmethod
+    def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:
+        return [
+            Revision(before=lender.workload, after=replace(lender.workload, replicas=left), has_new_template=False)
+            for lender, left in lent
+        ]
+
+    def _lent_disturbed(self, plan: Plan) -> int:
+        moved = self.knobs.moves_of(plan)
+        return (moved.moves if moved else 0) + sum(lender.disturbed(left) for lender, left in self._lent(plan))
+
+    def _revisions(self, plan: Plan) -> list[Revision]:
+        ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
+        revisions = [replace(r, after=_with(r.after, way)) for r, way in ways]
+        order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
+        if order:
+            revisions = [revisions[place] for place in order]
+            return [
+                replace(one, after_seconds=WHEN_AT_REST) if turn or waits else one for turn, one in enumerate(revisions)
+            ]
+        if order is None or (waits and len(revisions) == 1):
+            return [replace(revision, after_seconds=WHEN_AT_REST) for revision in revisions]
+        return revisions
+
+    @cached_property
+    def _is_midway(self) -> bool:
+        """Whether a change meets its own workload in flight: what a later one begins with isn't known."""
+        flying = {one.key for one in in_flight(self.case.cluster)}
+        return any(r.after.key in flying for r in self.case.revisions)
+
+    def _times(self, plan: Plan, run: Run) -> tuple[tuple[int, ...], float, float]:
+        """Of each change its lowest Ready; seconds until all are complete, and how many of them some has no pod Ready."""
+        lowest, seconds, down = [], 0.0, 0.0
+        for place, revision in enumerate(self.case.revisions):
+            key, times = revision.after.key, self.case.pod_times[place]
+            moments = run.moments[key]
+            at = seconds_at(moments, times, run.tick_ends)
+            lowest.append(min(moment.ready for moment in moments[1:]))
+            took = run.waited[key] + at[-1]
+            if self.knobs.ways[place][plan.ways[place]].replicas is not None:
+                took += times.startup_seconds  # until those that come back are there
+            seconds = max(seconds, took)
+            if self.case.run.moments[key][0].ready:
+                down = max(
+                    down, sum(b - a for a, b, moment in zip(at, at[1:], moments, strict=False) if not moment.ready)
+                )
+        return tuple(lowest), round(seconds + self._arrival(plan), _PRECISION), down
+
+    def _arrival(self, plan: Plan) -> float:
+        """Until new nodes take pods, and pods have moved."""
+        gpus, moved = [gpu_count(pool.template) for pool, _ in self.knobs.grown(plan)], self.knobs.moves_of(plan)
+        come = max((arrival_seconds(has_gpus=bool(number)) for number in gpus), default=0.0)
+        return come + (moved.seconds if moved else 0.0)
+
+    def _usd(self, plan: Plan, seconds: float, *, is_kept: bool) -> float | None:
+        if not any(plan.nodes):
+            return 0.0
+        if not self.is_priced:
+            return None
+        hours = (seconds + SCALE_DOWN_SECONDS) / 3600
+        each = [one[1] if is_kept else hours * one[0] for one in self.money if one is not None]
+        return round(
+            sum(max(0, n - paid) * usd for n, paid, usd in zip(plan.nodes, self.paid, each, strict=True)), _PRECISION
+        )
+
+    def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, left: int, *, is_kept: bool) -> Costs:
+        usd = self._usd(plan, seconds, is_kept=is_kept)
+        money = tuple(map(float, plan.nodes)) if not self.is_priced else (usd or 0.0,)
+        return (*lowest, *money, float(disturbed), round(seconds, _PRECISION), float(left))
+
+
+def _with(workload: Workload, way: Way) -> Workload:
+    changed = workload if way.strategy is None else replace(workload, strategy=way.strategy)
+    return changed if way.replicas is None else replace(changed, replicas=way.replicas)
+
+
+def _paid(book: PriceBook | None, nodes: Sequence[Node], pools: Iterable[Node]) -> Iterator[int]:
+    """Nodes of each pool that commitments pay for already, which cover none; of pools alike the first has them."""
+    seen = set[tuple[str, str]]()
+    for like in pools:
+        kind = (machine_type(like), region(like))
+        yield 0 if book is None or kind in seen else paid_for(book, nodes, like, _MOST_PAID)
+        seen.add(kind)
+
+
+def _money(book: PriceBook | None, node: Node) -> tuple[float, float] | None:
+    """What such nodes cost, each: USD an hour, and a month with sustained use; None without a price."""
+    price = None if book is None else price_node(book, node, Provisioning.ON_DEMAND).price
+    if price is None:
+        return None
+    hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
+    return None if hourly is None or monthly is None else (hourly, monthly)

@@ -1,0 +1,415 @@
+"""Will these changes finish, with the nodes that a pool may still bring?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from planner.capacity import node_pools, scale_down, spare
+from planner.capacity.growth import Growth, grow, waiting_shape
+from planner.capacity.node_pools import NodePool
+from planner.capacity.quota import doubts
+from planner.capacity.scale_ups import on_their_way
+from planner.capacity.timeline import Beside, timeline, told
+from planner.capacity.unasked import unasked
+from planner.capacity.untold import autoscalers_seen, not_told
+from planner.ground.budget import TooLargeError, part
+from planner.ground.records import replace
+from planner.ground.words import NO_WORDS, Text, duration, listing, plural, usd
+from planner.inventory.applied import Applied, applied
+from planner.inventory.autoscaling import Autoscaling
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.nodes import node_pool
+from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
+from planner.kubernetes.versions import version_findings
+from planner.pricing.model import PriceBook
+from planner.remedies.ways_out import find_remedies, preference
+from planner.rollout.answers import (
+    GROWING_REASONS,
+    OtherInFlight,
+    Reason,
+    Remedy,
+    RolloutResult,
+    Ties,
+    Verdict,
+)
+from planner.rollout.glance import held_by_unknown
+from planner.rollout.in_flight import told as told_of
+from planner.rollout.meanwhile import (
+    OtherClocks,
+    hedged,
+    is_open,
+    moved,
+    on_other_clocks,
+    scaled_at_once,
+    unread,
+)
+from planner.rollout.placement import blocked_by, displaced, promoted
+from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.queued import crowded, found_of_queues
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import sample
+from planner.rollout.told import (
+    attached_twice,
+    capacity_of,
+    jointly,
+    not_played,
+    owned_by,
+    peak_held,
+    placement_of,
+    tried_again,
+    turned_away,
+    unknown_finding,
+    until_they_come,
+    workload_keys_by_owner,
+    workload_rollout,
+)
+from planner.rollout.unknowns import Unknown, is_blind, unknowns
+from planner.rollout.verdict import explain, pending_pods
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.said_of_nodes import node_pools as pool_of_each
+
+_MOST_TOLD = 3  # of those in flight, by name
+
+
+@part()
+def rollout(
+    snapshot: Snapshot,
+    scenario: Scenario,
+    pools: tuple[NodePool, ...] = (),
+    how: Autoscaling | None = None,
+    beside: Beside | None = None,
+    book: PriceBook | None = None,
+) -> RolloutResult:
+    """Will these changes finish, why not, and what would help.
+
+    Parameters
+    ----------
+    pools : tuple of NodePool
+        Pools that may grow within their limits; without any, the cluster stays as it is.
+    how : Autoscaling, optional
+        How the autoscalers are set up, and how long a new node takes.
+    beside : Beside, optional
+        What happens beside it.
+    book : PriceBook, optional
+        For what nodes cost that come.
+
+    Raises
+    ------
+    ChangeError
+        When the scenario doesn't apply to the snapshot.
+    """
+    how = how or Autoscaling()
+    asked = prepare(snapshot, scenario)
+    planned = timeline(asked, beside or Beside(), namespace=scenario.namespace)
+    prepared, cluster = planned.prepared, planned.cluster
+    first = simulate(cluster, prepared.revisions, seed=scenario.seed, may_count=True)
+    run, ties = sample(cluster, prepared.revisions, first, seed=scenario.seed, runs=scenario.runs)
+    is_queued = any(revision.queued is not None for revision in prepared.revisions)
+    limit = "as Kueue's queues stand" if is_queued else ""
+    if run.completed and any(one.placed is not None and one.placed.assumes for one in prepared.revisions):
+        limit = limit or "of what is counted of its pods"
+    if ties.proven and limit:
+        outcome = Text(f"{ties.outcome}, {limit}")
+        ties = replace(ties, proven=False, sentence=outcome, outcome=outcome)
+    clocks = OtherClocks()
+    if not run.is_cut and scenario.runs:
+        clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
+        moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
+        lacking = unread(prepared.snapshot, prepared.revisions, completes=run.completed)
+        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=lacking)
+    keys, twice = workload_keys_by_owner(run), attached_twice(run, prepared.revisions)
+    pending = pending_pods(run, keys)
+    buts = [str(one.what) for one in twice[:1]]
+    which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
+    buts += [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
+    buts += [str(clocks.sentence)] if clocks.sentence else []
+    but = ". ".join(f"But {one}" for one in buts)
+    parts = tuple(
+        workload_rollout(run, revision, pod_times, pending, but)
+        for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
+    )
+    stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
+    unknown = tuple(
+        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
+    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
+    if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
+        unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
+    remedies: list[Remedy] = []
+    is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
+    if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
+        place = parts.index(stuck)
+        why = explain(run, prepared.revisions[place])
+        ways = find_remedies(
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
+        )  # fmt: skip
+        remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
+    shown = stuck or max(parts, key=lambda p: p.seconds)
+    sentence, headline = jointly(parts, shown, but)
+    result = RolloutResult(
+        verdict=shown.verdict,
+        reason=shown.reason,
+        sentence=sentence,
+        but=Text(but),
+        headline=headline,
+        workloads=parts,
+        ticks=run.ticks,
+        seconds=max(run.waited[p.workload] + p.seconds for p in parts),
+        peak_held=peak_held(run),
+        capacity=capacity_of(cluster),
+        pending=pending,
+        timeline=parts[0].timeline,
+        placement=placement_of(run),
+        ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
+        remedies=tuple(remedies),
+        findings=(
+            *prepared.findings,
+            *version_findings(prepared.snapshot),
+            *twice,
+            *scaled_at_once(run, prepared.revisions),
+            *_others_in_flight(cluster, run),
+            *tried_again(run, prepared.revisions),
+            *turned_away(run, prepared.revisions),
+            *not_played(prepared.snapshot, prepared.revisions),
+            *owned_by(prepared.snapshot, prepared.revisions),
+            *found_of_queues(prepared.snapshot, prepared.revisions),
+            *(unknown_finding(key, u) for key, u in unknown),
+            *blocked_by(cluster, run, prepared.revisions),
+            *promoted(run),
+            *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
+            *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
+            *(spare.not_played(prepared.snapshot) if pools else ()),
+        ),
+        preempted=displaced(run, prepared.revisions),
+        in_flight=tuple(
+            OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
+            for one in run.others
+        ),
+        meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
+        apply=_applied(prepared.snapshot, scenario, planned.asked),
+    )
+    if stuck is not None and pools and stuck.reason in GROWING_REASONS:
+        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+    may_be_asked = (
+        run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
+    )
+    if stuck is None and pools and may_be_asked:
+        result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
+    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None:
+        result = replace(result, ties=_of_todays_nodes(result.ties, snapshot, pools))
+    found = _as_far_as_known(result, [one for _, one in unknown])
+    return _unplayed(found, unknown) if any(is_blind(cluster, revision) for revision in prepared.revisions) else found
+
+
+def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
+    """`result` without anything that was played: of a cluster whose nodes or pods weren't seen none of it is true."""
+    if result.verdict is not Verdict.UNKNOWN:  # nothing moves
+        return result
+    what = next(one.what for _, one in unknown if one.may_help)
+    said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
+    parts = tuple(
+        replace(
+            one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
+            scheduler_message=NO_WORDS, quota_message=NO_WORDS,
+        )
+        for one in result.workloads
+    )  # fmt: skip
+    return replace(
+        result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
+        capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
+        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(),
+        unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,
+    )  # fmt: skip
+
+
+def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
+    """`result`, not known where what isn't known could make it another: no placement proves anything then."""
+    decisive = next((u for u in unknown if u.may_help or result.verdict is not Verdict.STUCK), None)
+    if decisive is None or result.verdict is Verdict.UNKNOWN:
+        return result
+    verb = "" if len(result.workloads) > 1 else "it is " if result.verdict is Verdict.STUCK else "it "
+    return replace(
+        result,
+        verdict=Verdict.UNKNOWN,
+        headline=Text("whether it finishes hangs on what isn't known"),
+        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{result.sentence}"),
+        ties=None,
+    )
+
+
+def _grown(
+    result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
+    keys: dict[str, str], seed: int, how: Autoscaling,
+) -> RolloutResult:  # fmt: skip
+    """The stuck result, or what it comes to once a pool has grown, where one may."""
+    answer = grow(cluster, prepared.timed, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
+    if answer.growth is not None:
+        return _needs_growth(result, prepared, answer.growth, keys, how)
+    more = f"; {answer.sentence}" if answer.sentence else ""
+    stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
+    mend = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
+    unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
+    return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
+
+
+def _of_todays_nodes(ties: Ties, snapshot: Snapshot, pools: Sequence[NodePool]) -> Ties:
+    """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
+    if not ties.proven:
+        return ties
+    names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
+    if not names:
+        return ties
+    which = f"{plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')}"
+    said = f"{ties.outcome} on today's nodes (proven); whether {which} isn't known: give --node-pools or --limits"
+    return replace(ties, proven=False, sentence=Text(said))
+
+
+def _with_unasked(
+    result: RolloutResult,
+    prepared: Prepared,
+    cluster: Cluster,
+    pools: tuple[NodePool, ...],
+    how: Autoscaling,
+    seed: int,
+    book: PriceBook | None,
+) -> RolloutResult:
+    """The result that completes, with the nodes that an autoscaler brings all the same."""
+    try:
+        found = unasked(cluster, prepared.timed, pools, how, seed=seed)
+    except TooLargeError:
+        return result
+    if found is None:
+        return result
+    mend = (
+        "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
+    )
+    price = found.usd(book)
+    said = found.sentence if price is None else f"{found.sentence}, {usd(price)}"
+    key = result.workloads[0].workload
+    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=said, mend=mend)
+    return replace(
+        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {said}"),
+        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds), unasked_usd=price,
+    )  # fmt: skip
+
+
+def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> RolloutResult:
+    """`result` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
+    parts = tuple(
+        replace(
+            workload,
+            verdict=Verdict.UNKNOWN,
+            sentence=Text(f"not known: {unknown.what}. Without that, it is {workload.sentence}"),
+        )
+        if workload.verdict is Verdict.STUCK
+        else workload
+        for workload in result.workloads
+    )
+    return replace(result, workloads=parts, findings=(*result.findings, unknown_finding(key, unknown)))
+
+
+def _like(snapshot: Snapshot, nodes: Sequence[Node]) -> str:
+    """A node that is there, of the pool of the first of `nodes`; "" where that has none."""
+    return next((one.name for node in nodes[:1] for one in snapshot.nodes if node_pool(one) == node_pool(node)), "")
+
+
+def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
+    patches = {change.workload: change.patch for change in scenario.changes}
+    found = (
+        applied(r.before, r.after, patches.get(r.after.key, ""))
+        for r in revisions
+        if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
+    """A remedy that adds nodes, with what the pool's own limit says to that."""
+    pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
+    if pool is None:
+        return remedy
+    said = pool.grows(remedy.extra_nodes)
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
+
+
+def _needs_growth(
+    result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str], how: Autoscaling
+) -> RolloutResult:
+    """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
+    run, wait = growth.run, growth.arrival_seconds
+    pending = pending_pods(run, keys)
+    words = {happening.words for happening in run.happened}
+    parts = []
+    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
+        grown = workload_rollout(run, revision, pod_times, pending)
+        if today.verdict is Verdict.COMPLETES:
+            parts.append(today)
+            continue
+        seconds = grown.seconds
+        parts.append(
+            replace(
+                grown,
+                verdict=Verdict.NEEDS_GROWTH,
+                reason=today.reason,
+                sentence=Text(
+                    f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
+                    f"Today it is {today.sentence}"
+                ),
+                headline=Text(f"it finishes in about {duration(seconds)} once {growth.has_grown}"),
+                timeline=until_they_come(grown.timeline, words),
+                wait_for=today.wait_for,
+                scheduler_message=today.scheduler_message,
+            )
+        )
+    shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
+    sentence, headline = jointly(parts, shown, result.but)
+    return replace(
+        result,
+        verdict=Verdict.NEEDS_GROWTH,
+        sentence=sentence,
+        headline=headline,
+        workloads=tuple(parts),
+        ticks=run.ticks,
+        seconds=max(p.seconds for p in parts),
+        peak_held=peak_held(run),
+        capacity=capacity_of(run.simulation.cluster),
+        pending=pending,
+        timeline=parts[0].timeline,
+        placement=placement_of(run),
+        ties=None,
+        growth=Text(growth.sentence),
+        is_growth_automatic=growth.grows_by_itself,
+        findings=(
+            *result.findings,
+            *(
+                f
+                for come in growth.comes
+                for f in doubts(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
+            ),
+            *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
+        ),
+        extra_nodes=len(growth.nodes),
+        extra_gpus=growth.gpus,
+        fewest_nodes=sum(pool_growth.nodes for pool_growth in growth.fewest),
+        new_nodes=growth.nodes,
+        node_template=_like(prepared.snapshot, growth.nodes),
+    )
+
+
+def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
+    """Those that were played beside the change, in one line."""
+    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[:_MOST_TOLD]]
+    if (more := len(run.others) - _MOST_TOLD) > 0:
+        words.append(f"so {plural(more, 'is', 'are')} {more:,} more")
+    if words:
+        yield Finding(
+            severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
+            what=f"{'; '.join(words)}: played on beside the change",
+            mend="The verdict is of a cluster in motion: ask again when they are done",
+        )  # fmt: skip
+
+
+def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
+    """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
+    return node_pools.pools(compiled(snapshot), known) if known or autoscalers_seen(snapshot) else ()

@@ -1,0 +1,628 @@
+"""Ways out of a stuck rollout: each is simulated before it is offered, and says what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record, replace
+from planner.ground.vocabulary import is_extended_resource
+from planner.ground.words import Text, duration, listing, plural, short_name
+from planner.inventory.applied import MANIFEST, taken_back
+from planner.kubernetes import commands
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes.kinds import DEPLOYMENT, ROLLING_UPDATE
+from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.patches import Object, as_yaml
+from planner.kubernetes.records import FrozenMap, Node, PodSpec, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import units_of
+from planner.remedies import steps
+from planner.rollout.admission import usage
+from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
+from planner.rollout.in_flight import in_flight, perhaps_in_flight
+from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
+from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
+from planner.rollout.prepared import pod_times_of
+from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import is_refused
+from planner.rollout.timing import PodTimes, seconds_at
+from planner.rollout.verdict import Impasse, rivals, workload_of
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import daemons_on, empty_copy
+from planner.scheduling.filters import Fails, fails
+from planner.scheduling.shape import Shape, Static, compile_shape
+
+_ORDERS = 3  # in which a way out has to do where others are in flight
+_MOST_AWAITED = 5  # of those in flight, for which a command is printed
+_MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
+_MOST_PODS = 4  # pods of another workload that may have to go
+_UNBOUNDED = 2**62  # of a quota that is out of the way
+_MOST_NODES = 8  # nodes tried at most when asking how many would do
+
+
+Grow = Callable[[Cluster, Node, int], Cluster]
+
+
+def grown(cluster: Cluster, template: Node, number: int) -> Cluster:
+    """With so many more nodes like one of its own, empty but for what DaemonSets take."""
+    return cluster.grown(tuple(empty_copy(cluster, template, i) for i in range(number)))
+
+
+class _Case(Record, kw_only=False, eq=False, dict=True):
+    """A stuck rollout and how to try something else on it."""
+
+    cluster: Cluster
+    revisions: Sequence[Revision]
+    place: int
+    run: Run
+    why: Impasse
+    pod_times: PodTimes
+    seed: int
+    grown: Grow
+
+    @property
+    def workload(self) -> Workload:
+        return self.revisions[self.place].after
+
+    def attempt(self, workload: Workload, cluster: Cluster | None = None) -> Run | None:
+        """The run in which the rollout of `workload`, instead of what it is, completes; None where it doesn't."""
+        changed = list(self.revisions)
+        changed[self.place] = replace(changed[self.place], after=workload)
+        return self.played(changed, cluster)
+
+    def played(self, revisions: Sequence[Revision], cluster: Cluster | None = None) -> Run | None:
+        """The same of all changes; others that are scaled for it come to rest, too: they are waited for."""
+        cluster = cluster or self.cluster
+        workload = next(r.after for r in revisions if r.after.key == self.workload.key)
+        if workload.template is self.workload.template and self.room.is_short(cluster, workload):
+            return None
+        if perhaps_in_flight(self.cluster):  # somebody nobody sees may take what it would have
+            return None
+        run = simulate(cluster, revisions, seed=self.seed)
+        asked = {r.after.key for r in self.revisions} - {workload.key}
+
+        def helps(run: Run) -> bool:
+            return all(is_done for key, is_done in run.done.items() if key not in asked)
+
+        if not helps(run):
+            return None
+        again = range(1, _ORDERS) if run.others else ()  # who of those in flight comes first is a race
+        others = (simulate(cluster, revisions, seed=self.seed + i, draws_order=True, draws_ends=True) for i in again)
+        return run if all(helps(other) for other in others) else None
+
+    @cached_property
+    def room(self) -> RoomWhenEmpty:
+        return RoomWhenEmpty.of(self.run, self.revisions[self.place])
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """Of a pod that waits, a new one if one does."""
+        waiting = [pod for pod in self.run.pods[self.workload.key] if not pod.is_bound]
+        return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
+
+    def lowest_ready(self, run: Run) -> int:
+        return min(m.ready for m in run.moments[self.workload.key][1:])
+
+    def seconds(self, run: Run) -> float:
+        return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]
+
+    def remedy(
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "",
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
+        **more: Any,
+    ) -> Remedy:  # fmt: skip
+        """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between. `more`: of `Remedy`."""
+        before = self.revisions[self.place].before
+        cure = command
+        if patch and before is not None:
+            cure = commands.patch(self.workload.key, patch)
+            undo = (commands.patch(before.key, taken_back(before, patch)),)
+        elif patch:  # there is nothing to patch yet
+            cure = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
+        cures = [Step(what=what or title, commands=(cure,), undo=undo)] if cure else []
+        done = [*first, *cures, steps.change(self.revisions[self.place], run, self.seconds(run))]
+        return Remedy(
+            kind=kind,
+            title=title,
+            sentence=Text(sentence),
+            lowest_ready=self.lowest_ready(run),
+            replicas=self.workload.pods_wanted,
+            seconds=first_seconds + self.seconds(run),
+            patch_yaml=as_yaml(patch) if patch else "",
+            command=commands.chain(
+                [one for step in done for one in step.commands],
+                always=[one for step in last for one in step.commands],
+                on_failure=[one for step in first for one in step.undo],
+            )
+            if first
+            else cure,
+            steps=(*done, *last),
+            **more,
+        )
+
+
+def find_remedies(
+    cluster: Cluster,
+    revisions: Sequence[Revision],
+    key: str,
+    run: Run,
+    why: Impasse,
+    pod_times: PodTimes,
+    *,
+    seed: int = 0,
+    kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
+    grown: Grow = grown,
+) -> Iterator[Remedy]:
+    """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
+    for. Who asks for many workloads gives a `grown` that keeps the last few clusters."""
+    place = next(i for i, r in enumerate(revisions) if r.after.key == key)
+    if is_refused(run, revisions[place]):
+        return  # in any order, with any strategy, and wherever there is room
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
+    if case.workload.owner is not None:
+        kinds &= _LEAVES_IT
+    if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
+        kinds -= {RemedyKind.SWITCH_STRATEGY}
+    for kind, search, reasons in _SEARCHES:
+        if kind in kinds and (reasons is None or why.reason in reasons):
+            yield from search(case)
+
+
+def preference(one: Remedy) -> tuple[bool, bool, int, int, float]:
+    """Those come first that keep most pods Ready."""
+    is_for_nothing = one.kind is RemedyKind.WAIT
+    return not is_for_nothing, one.extra_gpus > 0, -one.lowest_ready, _PREFERRED.index(one.kind), one.seconds
+
+
+_LEAVES_IT: Final = frozenset({RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE})
+"""Those that set nothing on the workload itself: what another object made is set back by that one's controller."""
+
+# Among equals in availability: what is simplest to do and to undo.
+_PREFERRED = (
+    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
+    RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST, RemedyKind.RECREATE, RemedyKind.ADD_NODE,
+)  # fmt: skip
+
+
+# ── searches ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _wait(case: _Case) -> Iterator[Remedy]:
+    """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
+    flying = [one.key for one in case.run.others if one.is_rolling]
+    if not flying or case.cluster.later or any(one.key == case.workload.key for one in in_flight(case.cluster)):
+        return
+    run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
+    if run is None:
+        return
+    waited = run.waited[case.workload.key]
+    keys = workloads_by_key(case.cluster)
+    patience = steps.PATIENCE * max(waited, steps.SCALE_SECONDS)
+    waits = [
+        commands.wait(key, patience, pods=keys[key].replicas, strategy=keys[key].strategy.kind)
+        for key in flying[:_MOST_AWAITED]
+        if key in keys
+    ]
+    if len(flying) > _MOST_AWAITED:
+        waits.append(commands.comment(f"and {len(flying) - _MOST_AWAITED:,} more that are rolling out").strip())
+    names = listing([short_name(key) for key in flying])
+    yield case.remedy(
+        RemedyKind.WAIT,
+        f"Wait for {names}",
+        f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
+        f"{_at_worst(case, run)}, and nothing has to be changed",
+        run,
+        first=(
+            Step(what=f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out", commands=tuple(waits)),
+        ),
+    )
+
+
+def _other_strategy(case: _Case) -> Iterator[Remedy]:
+    """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable; of other projects' kinds in their own
+    fields."""
+    workload = case.workload
+    if workload.traits.is_custom:
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, own_ways(workload))
+    elif workload.traits.is_per_node:
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, [rolling_way((0, 1))])
+    elif workload.traits.surges_freely and workload.replicas:
+        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
+        pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))
+        ways = [rolling_way(pair) for pair in pairs if pair != today and pair[1] <= workload.replicas]
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
+
+
+def _first_of(case: _Case, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
+    """The first of other strategies that completes."""
+    for way in ways:
+        run = case.attempt(replace(case.workload, strategy=way.strategy))
+        if run is not None:
+            patch = {"spec": {case.workload.traits.strategy_field: way.patch}}
+            yield case.remedy(kind, way.title, _availability(case, run), run, patch=patch)
+            return
+
+
+def _smaller_first(case: _Case) -> Iterator[Remedy]:
+    """Scale down, roll out, scale up again: for teams that may not touch the strategy.
+
+    Not where a pod waits for the same nodes: it would take the place before the new pods come, or before the scaling back. Those
+    of lower priority are pushed out again by pods that may.
+    """
+    workload = case.workload
+    before = case.revisions[case.place].before
+    if before is None or not (workload.traits.surges_freely and workload.replicas > 1):
+        return
+    shape = case.shape
+    if shape is None:
+        return
+    least = shape.priority if shape.may_preempt else None
+    if rivals(case.run, workload.key, shape, least_priority=least):
+        return
+    fewer = workload.replicas - 1
+    run = case.attempt(replace(workload, replicas=fewer)) if _stays(case, workload, fewer) else None
+    if run is None or not has_room(run, shape, 1):  # for the one that comes back
+        return
+    if (first_seconds := _rest_seconds(case, before, fewer)) is not None:
+        yield case.remedy(
+            RemedyKind.SCALE_DOWN_FIRST,
+            f"Scale to {fewer} first, and back afterwards",
+            f"{fewer} of {workload.replicas} pods during the rollout, {_at_worst(case, run)}"
+            f"{_may_be_moved(case, workload, fewer)}",
+            run,
+            first=(steps.scaled(workload, fewer),),
+            first_seconds=first_seconds,
+            last=(steps.scaled_back(workload),),
+        )
+
+
+def _rest_seconds(case: _Case, workload: Workload, replicas: int) -> float | None:
+    """After how long a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is
+    made. None: never. Pods that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
+    scaled = Revision(before=workload, after=replace(workload, replicas=replicas), has_new_template=False)
+    run = simulate(case.cluster, [scaled], seed=case.seed)
+    if not run.done[workload.key]:
+        return None
+    return seconds_at(run.moments[workload.key], pod_times_of(case.cluster, scaled), run.tick_ends)[-1]
+
+
+def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
+    """Whether no autoscaler sets other replicas as soon as it looks."""
+    return settled(case.cluster.snapshot, replace(workload, replicas=replicas)) == replicas
+
+
+def _may_be_moved(case: _Case, workload: Workload, replicas: int) -> str:
+    is_moved = moves_between(autoscalers_of(case.cluster.snapshot, workload.key), replicas) is not None
+    return "; its autoscaler may scale it back meanwhile" if is_moved else ""
+
+
+def _another_node(case: _Case) -> Iterator[Remedy]:
+    """Nodes like those of a pool that matches: as few as do. How many hangs on whose rollouts are in flight, and would take them."""
+    if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
+        return
+    for template in _templates(case.cluster, case.shape):
+        for count in range(1, _MOST_NODES + 1):
+            run = case.attempt(case.workload, case.grown(case.cluster, template, count))
+            if run is None and count == 1:  # where the most don't do, fewer don't either
+                if case.attempt(case.workload, case.grown(case.cluster, template, _MOST_NODES)) is None:
+                    break
+            if run is not None:
+                pool = node_pool(template) or template.name
+                noun, is_kept = plural(count, "node"), are_kept(run, count)
+                after = (
+                    f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
+                )
+                yield case.remedy(
+                    RemedyKind.ADD_NODE,
+                    f"{count:,} more {noun} in {pool}",
+                    f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
+                    run,
+                    command=steps.resize(case.cluster, pool, count),
+                    undo=(steps.resize(case.cluster, pool, 0),),
+                    extra_gpus=count * gpu_count(template),
+                    extra_nodes=count,
+                    node_template=template.name,
+                    is_kept=is_kept,
+                )
+                break
+
+
+def _smaller_request(case: _Case) -> Iterator[Remedy]:
+    """The largest request that would do, where cpu or memory is what is short and half of it is there."""
+    shape, lacking = case.shape, case.why.lacking
+    if shape is None or lacking not in (("cpu",), ("memory",)) or len(case.workload.template.spec.containers) != 1:
+        return
+    name = lacking[0]
+    row = case.cluster.row[name]
+    codes = fails(case.run.simulation.state, shape)
+    nodes = np.flatnonzero(codes == Fails.RESOURCES)
+    if not len(nodes):
+        return
+    asked = pod_requests(shape.spec)[name]
+    step = 100 if name == "cpu" else 64 * 2**20
+    free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
+    if free * 2 < asked or free <= 0:
+        return
+    template = case.workload.template
+    smaller = compile_shape(case.cluster, shape.namespace, shape.labels, _asking(shape.spec, name, free))
+    room = replace(case.room, shape=smaller)
+    if case.room.shape is not None and room.is_short(case.cluster, case.workload):
+        return
+    run = case.attempt(replace(case.workload, template=replace(template, spec=_asking(template.spec, name, free))))
+    if run is not None:
+        text, container = format_amount(free, name), template.spec.containers[0].name
+        resources: dict[str, dict[str, str]] = {"requests": {name: text}}
+        yield case.remedy(
+            RemedyKind.SMALLER_REQUEST,
+            f"Ask for {text} {name} instead of {format_amount(asked, name)}",
+            f"{_at_worst(case, run)}; only if the program can live with it",
+            run,
+            patch={"spec": {"template": {"spec": {"containers": [{"name": container, "resources": resources}]}}}},
+        )
+
+
+def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
+    """The spec of which the first container asks for so much."""
+    first, *others = spec.containers
+    return replace(spec, containers=(replace(first, requests=FrozenMap({**first.requests, name: amount})), *others))
+
+
+def _larger_quota(case: _Case) -> Iterator[Remedy]:
+    """The quotas that stand in the way, raised by what the surge needs, or else to the most that is ever used."""
+    workload = case.workload
+    if is_unstated(case.run, workload.key):
+        return
+    quotas = [q for q in case.cluster.snapshot.resource_quotas if q.namespace == workload.namespace]
+    free = _with_quotas(case, {q.name: dict.fromkeys(q.hard, _UNBOUNDED) for q in quotas})
+    if free is None:
+        return
+    admission = free.simulation.admission
+    asked = usage(admission.prepare(workload.namespace, workload.template.spec))
+    live = sum(1 for p in case.run.pods[workload.key] if not p.is_terminating)
+    pods = max(1, rolling_limits(workload)[0], workload.replicas - live)
+    surged: dict[str, dict[str, int]] = {}
+    most: dict[str, dict[str, int]] = {}
+    for quota in quotas:
+        name = (quota.namespace, quota.name)
+        first, peak = admission.used_at_first[name], admission.most_used[name]
+        for key, bound in quota.hard.items():
+            if peak.get(key, 0) > bound:
+                most.setdefault(quota.name, {})[key] = peak[key]
+            with_surge = min(peak.get(key, 0), first.get(key, 0) + pods * asked.get(key, 0))
+            if with_surge > bound:
+                surged.setdefault(quota.name, {})[key] = with_surge
+    for raised in (surged, most):
+        run = _with_quotas(case, raised) if raised else None
+        if run is not None:
+            yield _raise(case, raised, run)
+            return
+
+
+def is_unstated(run: Run, key: str) -> bool:
+    """Whether quotas refuse its pods since they don't state what they ask for, whatever the bounds are and however few there are."""
+    refusals = [refusal for owner in run.owners[key] if (refusal := run.refusals.get(owner))]
+    return bool(refusals) and all(refusal.unstated for refusal in refusals)
+
+
+def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
+    hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
+    namespace = case.workload.namespace
+    today = {
+        quota.name: {key: format_amount(quota.hard[key], key) for key in hard[quota.name]}
+        for quota in case.cluster.snapshot.resource_quotas
+        if quota.namespace == namespace and quota.name in hard
+    }
+    amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
+    return case.remedy(
+        RemedyKind.RAISE_QUOTA,
+        f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
+        f"{amounts}; {_at_worst(case, run)}",
+        run,
+        command=commands.chain(steps.quota_patches(namespace, hard)),
+        undo=tuple(steps.quota_patches(namespace, today)),
+        quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()),
+    )
+
+
+def _with_quotas(case: _Case, hard: Mapping[str, Mapping[str, int]]) -> Run | None:
+    """The rollout with other bounds in the quotas of its namespace: quota → key → amount."""
+    snapshot = case.cluster.snapshot
+    quotas = tuple(
+        replace(q, hard=FrozenMap({**q.hard, **hard[q.name]}))
+        if q.namespace == case.workload.namespace and q.name in hard
+        else q
+        for q in snapshot.resource_quotas
+    )
+    return case.attempt(case.workload, case.cluster.with_snapshot(replace(snapshot, resource_quotas=quotas)))
+
+
+def _other_holder(case: _Case) -> Iterator[Remedy]:
+    """Another workload on the matching nodes, scaled down by as little as does."""
+    shape = case.shape
+    scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
+    if shape is None or scarce is None:
+        return
+    tried = 0
+    for other in case.cluster.snapshot.workloads:
+        if not other.traits.surges_freely or other.key in case.run.moments or other.replicas == 0:
+            continue
+        if other.owner is not None:  # whose controller would scale it back
+            continue
+        if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
+            continue
+        tried += 1
+        if tried > _MOST_OTHERS:
+            return
+        for count in range(1, min(other.replicas, _MOST_PODS) + 1):
+            left = other.replicas - count
+            if not _stays(case, other, left):
+                continue
+            fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
+            run = case.played([fewer, *case.revisions])
+            first_seconds = None if run is None else _rest_seconds(case, other, left)
+            if run is not None and first_seconds is not None:
+                pods = "One pod" if count == 1 else f"{count:,} pods"
+                shape_of_other = compile_shape(
+                    run.simulation.cluster, other.namespace, other.template.labels, other.template.spec
+                )
+                placed = case.revisions[case.place].placed
+                can_wait = placed is None or bool(placed.resource and placed.waits)
+                is_lent = can_wait and has_room(run, shape_of_other, count)
+                until = "while rolling out" if is_lent else "until there is other room"
+                yield case.remedy(
+                    RemedyKind.FREE_CAPACITY,
+                    f"{pods} of {other.namespace}/{other.name} fewer {until}",
+                    f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}"
+                    f"{_may_be_moved(case, other, left)}",
+                    run,
+                    first=(steps.scaled(other, left),),
+                    first_seconds=first_seconds,
+                    last=(steps.scaled_back(other),) if is_lent else (),
+                )
+                return
+
+
+def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
+    """Whether the waiting pod would fit on a node of `other` if as many of its pods there went as may."""
+    cluster, state = case.cluster, case.run.simulation.state
+    owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
+    indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
+    names = Counter(cluster.snapshot.pods[i].node_name for i in indices)
+    given = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
+    candidates = set(shape.candidates.tolist())
+    for name, count in names.items():
+        node = cluster.node_index.get(name)
+        if node is not None and node in candidates:
+            gone = min(count, _MOST_PODS)
+            if all(int(state.free[row, node]) + gone * given.get(row, 0) >= amount for row, amount in shape.asks):
+                return True
+    return False
+
+
+def _without_rivals(case: _Case) -> Iterator[Remedy]:
+    """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
+    workload, shape = case.workload, case.shape
+    if not workload.traits.surges_freely or shape is None:
+        return
+    workloads = workloads_by_key(case.cluster)
+    keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
+    others = [w for key in keys if (w := workloads.get(key)) is not None and w.traits.part and w.owner is None]
+    if (
+        not others
+        or len(others) < len(keys)
+        or case.attempt(replace(workload, strategy=_ONE_BY_ONE.strategy)) is not None
+    ):
+        return
+    paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]
+    changed = list(case.revisions)
+    changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE.strategy))
+    run = case.played([*paused, *changed])
+    each = [] if run is None else [_rest_seconds(case, one, 0) for one in others]
+    first_seconds = sum(one for one in each if one is not None)  # one is waited for after the other
+    if run is not None and None not in each:
+        names = listing([f"{r.namespace}/{r.name}" for r in others])
+        yield case.remedy(
+            RemedyKind.FREE_CAPACITY,
+            f"{_ONE_BY_ONE.title}, with {names} at 0 replicas meanwhile",
+            f"{_at_worst(case, run)}; without that, {names} may take the place of the first old pod",
+            run,
+            patch={"spec": {workload.traits.strategy_field: _ONE_BY_ONE.patch}},
+            what=_ONE_BY_ONE.title,
+            first=tuple(steps.scaled(one, 0) for one in others),
+            first_seconds=first_seconds,
+            last=tuple(map(steps.scaled_back, others)),
+        )
+
+
+_ONE_BY_ONE = rolling_way((0, 1))
+
+
+def _other_selector(case: _Case) -> Iterator[Remedy]:
+    """A node selector entry that no node satisfies, left out."""
+    workload = case.workload
+    spec = workload.template.spec
+    for key in spec.node_selector:
+        fewer = FrozenMap({k: v for k, v in spec.node_selector.items() if k != key})
+        template = replace(workload.template, spec=replace(spec, node_selector=fewer))
+        run = case.attempt(replace(workload, template=template))
+        if run is not None:
+            yield case.remedy(
+                RemedyKind.FIX_SELECTOR,
+                f"Without nodeSelector {key}={spec.node_selector[key]}",
+                f"no usable node has that label; {_at_worst(case, run)}",
+                run,
+                patch={"spec": {"template": {"spec": {"nodeSelector": {key: None}}}}},
+            )
+            return
+
+
+_HELD = (Reason.HOLD_AND_WAIT,)
+_SHORT = (*_HELD, Reason.INSUFFICIENT_RESOURCE)
+# What is looked for, in this order, and for which reasons: None for all.
+_SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Reason, ...] | None], ...] = (
+    (RemedyKind.WAIT, _wait, None),
+    (RemedyKind.SWITCH_STRATEGY, _other_strategy, None),
+    (RemedyKind.RECREATE, lambda case: _first_of(case, RemedyKind.RECREATE, recreate_way(case.workload)), None),
+    (RemedyKind.SCALE_DOWN_FIRST, _smaller_first, _HELD),
+    (RemedyKind.ADD_NODE, _another_node, (*_SHORT, Reason.TOO_MANY_PODS)),
+    (RemedyKind.SMALLER_REQUEST, _smaller_request, _SHORT),
+    (RemedyKind.RAISE_QUOTA, _larger_quota, (Reason.QUOTA,)),
+    (RemedyKind.FREE_CAPACITY, _other_holder, _SHORT),
+    (RemedyKind.FREE_CAPACITY, _without_rivals, _HELD),
+    (RemedyKind.FIX_SELECTOR, _other_selector, (Reason.NO_MATCHING_NODE,)),
+)
+
+
+# ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
+    """One node of each pool that matches the pod and is large enough for it when empty."""
+    found: dict[str, Node] = {}
+    for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
+        node = cluster.nodes[i]
+        pool = node_pool(node) or node.name
+        large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
+        if large_enough and pool not in found and not cluster.remember(_pushes_daemons, i):
+            found[pool] = node
+    return list(found.values())[:3]
+
+
+def _pushes_daemons(cluster: Cluster, place: int) -> bool:
+    """Whether somebody who waits would push pods of DaemonSets out of a new node like that of a place, where their share is only set
+    aside."""
+    node = cluster.nodes[place]
+    lowest = min((cluster.priority_of(one.template.spec) for one in daemons_on(cluster.snapshot, node)), default=None)
+    if lowest is None:
+        return False
+    left = empty_copy(cluster, node, 0).allocatable
+    mine = (asks for asks, priority in cluster.remember(_preempting) if priority > lowest)
+    return any(
+        left.get(name, 0) < amount <= node.allocatable.get(name, 0) for asks in mine for name, amount in asks.items()
+    )
+
+
+def _preempting(cluster: Cluster) -> list[tuple[Mapping[str, int], int]]:
+    """What those who wait and may preempt ask for, and their priority."""
+    pods = cluster.snapshot.pods
+    waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
+    return [(pod_requests(shape.spec), shape.priority) for shape in waiting if shape.may_preempt]
+
+
+def _at_worst(case: _Case, run: Run) -> str:
+    return f"at worst {case.lowest_ready(run):,} of {case.workload.pods_wanted:,} Ready"
+
+
+def _availability(case: _Case, run: Run) -> str:
+    lowest = case.lowest_ready(run)
+    if lowest == 0:
+        return "no pod is Ready for a while: the service is down while new pods start"
+    held = [name for name in pod_requests(case.workload.template.spec) if is_gpu_resource(name)]
+    extra = f", no extra {units_of(case.cluster.snapshot).nouns(held).one}" if held else ""
+    return f"{_at_worst(case, run)}{extra}"
