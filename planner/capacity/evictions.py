@@ -69,7 +69,7 @@ def played(simulation: Simulation) -> Snapshot:
     simulation.clock.tick = max(simulation.clock.tick, 0)
     simulation.replacement = partial(making_anew, simulation)
     settle(simulation)
-    return simulation.pods.snapshot_now()
+    return simulation.snapshot_now()
 
 
 def settle(simulation: Simulation, passes: Callable[[], None] = lambda: None) -> float:

@@ -20,30 +20,28 @@ from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, POD_TEMPLATE_HASH, RESTARTED_AT, REVISION
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, RESTARTED_AT
 from planner.ground.words import Text, count, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
-from planner.kubernetes.kinds import JOB, POD, REPLICA_SET, kind_in
+from planner.kubernetes.kinds import JOB, POD, kind_in
 from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import (
     FrozenMap,
     Node,
     Owner,
     Pod,
-    ReplicaSet,
     ResourceQuota,
     Snapshot,
     Taint,
     Workload,
 )
 from planner.kubernetes.selectors import tolerates_taints
-from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import these
 from planner.rollout.happenings import is_called
 from planner.rollout.ownership import pods_of, workloads_by_owner
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import Revision, simulate
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
@@ -306,7 +304,7 @@ def _drain(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
-    return run.simulation.pods.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
+    return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
 
 
 def _uncordon(case: ChangeCase) -> tuple[Snapshot, Step]:
@@ -343,7 +341,7 @@ def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
         words += f": its successor waits: {waiting.message or 'never tried'}"
     preempted = [live_pod for live_pod in run.simulation.preempted if live_pod not in run.moved]
     words += f"; {count(len(preempted), 'pod')} preempted for it" if preempted else ""
-    return replace(run.simulation.pods.snapshot_now(), nodes=case.snapshot.nodes), case.step(words, is_done=is_done)
+    return replace(run.simulation.snapshot_now(), nodes=case.snapshot.nodes), case.step(words, is_done=is_done)
 
 
 # ── nodes are lost ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -431,7 +429,7 @@ def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] |
     for batch in batches[:_MOST_BATCHES]:
         larger = at_rest(_with_nodes(cluster.snapshot, batch.ahead))
         run = play(larger, batch.nodes, watch=watch)
-        emptied, _ = _without(Cluster(run.simulation.pods.snapshot_now()), batch.nodes)
+        emptied, _ = _without(Cluster(run.simulation.snapshot_now()), batch.nodes)
         names = batch.nodes[len(batch.ahead) :]
         again = [bare_copy(node, name) for node, name in zip(batch.again, names, strict=True)]
         cluster = at_rest(_with_nodes(emptied, again))
@@ -561,41 +559,7 @@ def _resize(case: ChangeCase) -> tuple[Snapshot, Step]:
         sentence = f"{words}: rolled out in {count(run.ticks, 'step')}"
     else:
         sentence = f"{words}: {explain(run, revision).sentence}"
-    return _rolled_out(run, revision), case.step(sentence, is_done=run.completed)
-
-
-def _rolled_out(run: Run, revision: Revision) -> Snapshot:
-    """The snapshot after a rollout: the workload as changed, its new ReplicaSet known."""
-    snapshot, after = run.simulation.pods.snapshot_now(), revision.after
-    workloads = tuple(after if w.key == after.key else w for w in snapshot.workloads)
-    snapshot = replace(snapshot, workloads=workloads)
-    if after.traits.part != REPLICA_SET.name:
-        return snapshot
-    held = {pod.owner: pod for pod in run.pods[after.key] if pod.is_new}
-    known = [s for s in snapshot.replica_sets if s.owner is not None and s.owner.uid == after.uid]
-    sizes = {s.key: 0 for s in known}
-    for pod in run.pods[after.key]:
-        if not pod.is_terminating:
-            sizes[pod.owner] = sizes.get(pod.owner, 0) + 1
-    sets = [replace(s, replicas=sizes[s.key]) if s in known else s for s in snapshot.replica_sets]
-    number = max((int(s.annotations.get(REVISION, "0") or 0) for s in known), default=0) + 1
-    names = {pod.uid for pod in run.pods[after.key] if pod.is_new}
-    pods = snapshot.pods
-    for key, pod in held.items():  # under a name and a hash that no later change takes
-        hashed = FrozenMap({POD_TEMPLATE_HASH: f"{NEW_HASH}-{number}"})
-        labels, selector = FrozenMap({**pod.shape.labels, **hashed}), after.selector
-        owner = Owner(kind=REPLICA_SET.name, name=f"{after.name}-{NEW_HASH}-{number}", uid=f"new-{after.uid}-{number}")
-        sets.append(
-            ReplicaSet(
-                namespace=after.namespace, name=owner.name, uid=owner.uid, labels=labels,
-                annotations=FrozenMap({REVISION: str(number)}),
-                owner=Owner(kind=after.kind, name=after.name, uid=after.uid),
-                created_at=snapshot.taken_at, replicas=sizes.get(key, 0), template=after.template,
-                selector=replace(selector, match_labels=FrozenMap({**selector.match_labels, **hashed})),
-            )
-        )  # fmt: skip
-        pods = tuple(replace(p, owner=owner, labels=labels) if p.uid in names else p for p in pods)
-    return replace(snapshot, replica_sets=tuple(sets), pods=pods)
+    return run.simulation.snapshot_now(), case.step(sentence, is_done=run.completed)
 
 
 # ── quotas, Jobs, gates ──────────────────────────────────────────────────────────────────────────────────────────────

@@ -700,7 +700,7 @@ class Planner:
             run = in_turn.played(world.cluster, [world.revision(turn) for turn in self.turns], self.share)
         if run is None:
             return
-        after = OwnRollouts(Cluster(run.simulation.pods.snapshot_now()))
+        after = OwnRollouts(Cluster(run.simulation.snapshot_now()))
         late = [key for key in self._others_ready() if not after.of(world.revision(key)).keeps(self.share)]
         if not late:
             return

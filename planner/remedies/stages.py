@@ -179,7 +179,7 @@ def replay(
         here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
         asked = [here[first.pods[one].uid] for one in stage.evicts if first.pods[one].uid in here]
         run = evict(now, these(asked), seed=draw * 10_007 + number, watch=watch)
-        after = run.simulation.pods.snapshot_now()
+        after = run.simulation.snapshot_now()
         pushed = [pod for pod in run.simulation.preempted if pod not in run.moved]
         preempted += len(pushed)
         held += [place[pod.uid] for pod, _, _ in run.left]

@@ -418,6 +418,11 @@ class Admission:
             for quota, used in self._quotas[namespace]
         ]
 
+    def quotas_now(self) -> dict[tuple[str, str], ResourceQuota]:
+        """(namespace, name) → the quota, with what is used of it now."""
+        every = ((quota, used) for quotas in self._quotas.values() for quota, used in quotas)
+        return {(quota.namespace, quota.name): replace(quota, used=FrozenMap(used)) for quota, used in every}
+
     def _add(self, namespace: str, counted: Mapping[str, int], sign: int, spec: PodSpec | None) -> None:
         self._make_own(namespace)
         for quota, used in self._quotas[namespace]:

@@ -7,11 +7,13 @@ server, by which controllers that were refused wait before they try again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 from random import Random
 from typing import Any
+
+from planner.kubernetes.records import ReplicaSet, Workload
 
 # The recorder's clock (tests/conformance/README.md). Only retries that the API server's refusals have delayed depend on
 # it; a wide range around each number gives the same outcomes.
@@ -41,6 +43,10 @@ class Controller:
     def sync(self, simulation: Any) -> bool:
         """Do what can be done now in a `planner.rollout.simulation.Simulation`, which stands above; whether anything was."""
         raise NotImplementedError
+
+    def objects(self, simulation: Any) -> Iterable[Workload | ReplicaSet]:
+        """The API objects that it writes, as they are now: of a Deployment its status, of a ReplicaSet its replicas and annotations too."""
+        return ()
 
 
 class Clock:

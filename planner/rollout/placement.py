@@ -36,7 +36,7 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Ite
     if len(asked) > MOST_WORKLOADS:
         yield _finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out")
         return
-    after = Cluster(run.simulation.pods.snapshot_now())
+    after = Cluster(run.simulation.snapshot_now())
     try:
         blocked = [one.key for one in asked if _completes(cluster, one) and not _completes(after, one)]
     except TooLargeError:

@@ -14,7 +14,7 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_DELETION_COS
 from planner.kubernetes.budgets import BudgetStatus, Covered, covers, status
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
-from planner.kubernetes.records import Labels, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Snapshot, Workload
+from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
 from planner.rollout.claims import claims_made
 from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
 from planner.rollout.tally import Tally
@@ -252,8 +252,11 @@ class Pods:
         owners = self._owners.get(namespace, {})
         return [p for owner in owners for p in self.by_owner[owner] if p.namespace == namespace and not p.is_gone]
 
-    def snapshot_now(self) -> Snapshot:
-        """The snapshot as the run has left it: pods gone, made and bound; pods that terminate are gone too."""
+    def pods_now(self, makers: Mapping[str, Owner]) -> tuple[Pod, ...]:
+        """The snapshot's pods as the run has left them: gone, made and bound; pods that terminate are gone too.
+
+        `makers`: by the key of an owner of pods, what those name that the run made.
+        """
         kept = []
         for index, pod in enumerate(self.snapshot.pods):
             live = self.by_index.get(index)
@@ -261,29 +264,31 @@ class Pods:
                 kept.append(pod)
             elif not (live.is_gone or live.is_terminating):
                 kept.append(self._as_it_is_now(pod, live))
-        owners = {p.owner.key(p.namespace): p.owner for p in self.snapshot.pods if p.owner}
         made = [
             p for owned in self.by_owner.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
         ]
         for live in sorted(made, key=lambda p: p.number):
             blank = Pod(
                 namespace=live.namespace, name=live.name, uid=live.uid, labels=live.shape.labels, spec=live.shape.spec,
-                owner=owners.get(live.owner), created_at=live.created_at,
+                owner=makers.get(live.owner), created_at=live.created_at,
             )  # fmt: skip
             kept.append(self._as_it_is_now(blank, live))
-        return replace(self.snapshot, pods=tuple(kept))
+        return tuple(kept)
 
     def _as_it_is_now(self, pod: Pod, live: LivePod) -> Pod:
         if not live.is_bound:
             return replace(pod, unschedulable_message=live.message or "")
-        if pod.node_name:
+        if pod.node_name and pod.is_ready == live.is_ready:
             return pod
         return replace(
             pod,
-            node_name=self.cluster.node_names[live.node],
+            node_name=pod.node_name or self.cluster.node_names[live.node],
             nominated_node_name="",
             phase="Running" if live.is_running else "Pending",
             is_ready=live.is_ready,
+            ready_at=live.ready_at if live.is_ready else pod.ready_at,
+            started_at=live.started_at,
+            scheduled_at=None,  # nothing is learnt of how long it took: it was Ready after a tick
             unschedulable_message="",
         )
 

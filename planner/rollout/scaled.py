@@ -7,7 +7,7 @@ from enum import StrEnum
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.kubernetes.autoscalers import autoscaler_of
-from planner.kubernetes.records import EMPTY, Snapshot, Workload
+from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout.ownership import pods_of
 from planner.rollout.prepared import compiled
 from planner.rollout.run import Revision, simulate
@@ -32,10 +32,10 @@ def at_bound(snapshot: Snapshot, key: str, at: At) -> Snapshot:
     workload = snapshot.workload(key)
     if at is At.TODAY or workload is None:
         return snapshot
-    scaler = autoscaler_of(snapshot, key)
+    scaler = autoscaler_of(snapshot, workload.key)  # `key` may be in lower case, as kubectl takes it
     if scaler is None:
         raise ChangeError(
-            f"no autoscaler of the snapshot scales {key}, so it has no {at} replicas", where="at",
+            f"no autoscaler of the snapshot scales {workload.key}, so it has no {at} replicas", where="at",
             mend="Give --replicas instead, or a snapshot with horizontalpodautoscalers (and scaledobjects) in it",
         )  # fmt: skip
     return scaled(snapshot, workload, scaler.minimum if at is At.LOWEST else scaler.maximum)[0]
@@ -49,16 +49,4 @@ def scaled(snapshot: Snapshot, workload: Workload, replicas: int) -> tuple[Snaps
     after = replace(workload, replicas=replicas)
     run = simulate(cluster, [Revision(before=workload, after=after, has_new_template=False)]).whole()
     bound = sum(pod.is_bound and not pod.is_terminating for pod in run.pods[workload.key])
-    sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
-    own = max(sets, key=lambda one: one.replicas, default=None)
-    left = run.simulation.pods.snapshot_now()
-    then = replace(
-        left,
-        workloads=tuple(after if one.key == workload.key else one for one in left.workloads),
-        replica_sets=tuple(replace(one, replicas=replicas) if one is own else one for one in left.replica_sets),
-        # what was used is counted anew from the pods that are there then
-        resource_quotas=tuple(
-            replace(one, used=EMPTY) if one.namespace == workload.namespace else one for one in left.resource_quotas
-        ),
-    )
-    return then, bound
+    return run.simulation.snapshot_now(), bound

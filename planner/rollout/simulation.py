@@ -9,14 +9,25 @@ and scheduler work until they have nothing left to do. Start-up and termination 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import islice
 from random import Random
 from typing import Final, TypedDict
 
 from planner.ground.budget import current, too_large
+from planner.ground.records import replace
 from planner.kubernetes.budgets import scales
-from planner.kubernetes.records import Labels, LabelSelector, PodSpec
+from planner.kubernetes.kinds import POD, kind_called
+from planner.kubernetes.records import (
+    Labels,
+    LabelSelector,
+    Owner,
+    PodSpec,
+    ReplicaSet,
+    ResourceClaim,
+    Snapshot,
+    Workload,
+)
 from planner.rollout.admission import Admission, Refusal
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
@@ -399,6 +410,50 @@ class Simulation:
             if controller is not None:
                 self.controllers.setdefault(controller.key, controller)
         return did_something
+
+    # ── what it has come to ─────────────────────────────────────────────────────────────────────────────────────────
+    def snapshot_now(self) -> Snapshot:
+        """The snapshot as controllers and kube-scheduler have left it, at the moment that it has come to: pods, what makes them and says
+        so, what quotas count. What is asked of it next is asked of a cluster that there can be: a Deployment that was scaled, say, has
+        written its replicas into its ReplicaSets' annotations.
+        """
+        snapshot, written = self.snapshot, dict[str, Workload | ReplicaSet]()
+        for controller in self.controllers.values():
+            written.update({one.key: one for one in controller.objects(self)})
+        makers = {pod.owner.key(pod.namespace): pod.owner for pod in snapshot.pods if pod.owner}
+        for key, one in written.items():
+            makers.setdefault(
+                key, Owner(kind=one.kind, name=one.name, uid=one.uid, api_group=kind_called(one.kind).group)
+            )
+        sets = {one.key: one for one in written.values() if isinstance(one, ReplicaSet)}
+        workloads = {one.key: one for one in written.values() if isinstance(one, Workload)}
+        parts = (snapshot.workloads, snapshot.others, snapshot.made)
+        own, others, made = (tuple(workloads.pop(one.key, one) for one in part) for part in parts)
+        pods, quotas = self.pods.pods_now(makers), self.admission.quotas_now()
+        return replace(
+            snapshot, taken_at=self.clock.now, pods=pods, others=others,
+            workloads=own + tuple(one for one in workloads.values() if one.owner is None),
+            made=made + tuple(one for one in workloads.values() if one.owner is not None),
+            replica_sets=tuple(sets.pop(one.key, one) for one in snapshot.replica_sets) + tuple(sets.values()),
+            resource_quotas=tuple(quotas[one.namespace, one.name] for one in snapshot.resource_quotas),
+            resource_claims=self._claims_now({pod.uid for pod in pods}),
+        )  # fmt: skip
+
+    def _claims_now(self, uids: Container[str]) -> tuple[ResourceClaim, ...]:
+        """ResourceClaims without those of pods that are gone, and with those of pods that were placed: what devices they have."""
+        kept = (one for one in self.snapshot.resource_claims if one.owner is None or one.owner.uid in uids)
+        known = self.state.devices.table.by_pod
+        placed = (pod for pod in self.queue.arrivals if pod.devices and pod.uid in uids and pod.uid not in known)
+        return (*kept, *map(self._claim_of, placed))
+
+    def _claim_of(self, pod: LivePod) -> ResourceClaim:
+        table = self.state.devices.table
+        devices = [table.devices[place] for place, _ in pod.devices]
+        return ResourceClaim(
+            namespace=pod.namespace, name=f"{pod.name}-devices", owner=Owner(kind=POD.name, name=pod.name, uid=pod.uid),
+            is_allocated=True, allocated=tuple((part.driver, part.pool, device.name) for part, device in devices),
+            consumed=tuple(amounts for _, amounts in pod.devices), reserved_for=(pod.uid,),
+        )  # fmt: skip
 
     def foresee_pods(self, count: int) -> None:
         """Ends the run as too large before `count` pods are made, where that is more than it may make or has work left for."""

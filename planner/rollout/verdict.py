@@ -475,7 +475,7 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
     is_held = reason in (Reason.INSUFFICIENT_RESOURCE, Reason.HOST_PORT, Reason.DEVICE, Reason.TOO_MANY_PODS)
     return _stuck(
         Reason.HOLD_AND_WAIT if is_held else reason,
-        f"{sentence}{others}{_limits(after)}",
+        f"{sentence}{others}{_limits(replace(after, replicas=c.run.replicas[after.key]))}",
         headline,
         wait_for=_cycle(after, "waits for", thing, "held by"),
         scheduler_message=c.message,
@@ -575,19 +575,24 @@ def _held(c: _Context) -> tuple[str, bool, str]:
     total = int(cluster.allocatable[row, c.matching].sum())
     free = int(np.maximum(state.free[row, c.matching], 0).sum())
     mine = sum(dict(p.shape.asks).get(row, 0) for p in c.old if c.matching[p.node])
+    own = [pod for pod in c.run.pods[c.revision.after.key] if pod.is_new and pod.is_bound and not pod.is_lost]
+    new = sum(
+        dict(pod.shape.asks).get(row, 0) for pod in own if c.matching[pod.node]
+    )  # an autoscaler may have made some
     if not is_extended_resource(scarce):
         return f"the old pods hold {roughly(mine, scarce)} of {roughly(total, scarce)}", False, "it"
     if mine == total:
         if total == 1:
             return f"the only {scarce} there is held by the old pods", True, "the only one"
         return f"all {total:,} {scarce} there are held by the old pods", True, f"all {total:,}"
-    others = total - free - mine
+    others = total - free - mine - new
     words = (
-        f"of the {total:,} {scarce} there, {mine:,} are held by the old pods"
+        f"of the {total:,} {scarce} there, {mine:,} {plural(mine, 'is', 'are')} held by the old pods"
+        + (f", {new:,} by new ones" if new else "")
         + (f", {others} by others" if others > 0 else "")
         + (f" and {free} free {plural(free, 'is', 'are')} not where it would fit" if free else "")
     )
-    return words, others <= 0 and not free, f"{mine:,} of {total:,}"
+    return words, others <= 0 and not (free or new), f"{mine:,} of {total:,}"
 
 
 def _held_by_others(c: _Context, reason: Reason) -> Impasse:

@@ -119,7 +119,7 @@ def test_an_upgrade_is_shown_to_its_end(settings: str, steps: int) -> None:
     assert [one.seconds for one in film.frames] == sorted(one.seconds for one in film.frames)
     assert max(one.ready for one in film.frames) <= film.wanted
     end = film.at(len(film.frames) - 1)
-    last = played[-1].run.simulation.pods.snapshot_now()
+    last = played[-1].run.simulation.snapshot_now()
     there = {f"{pod.namespace}/{pod.name}": pod.node_name for pod in last.pods if pod.node_name}
     for block in end:
         if block.node >= 0 and block.doing is not Doing.TERMINATING:

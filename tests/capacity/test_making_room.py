@@ -376,7 +376,7 @@ def carried_out(first: Snapshot, found: MadeRoom, draw: int) -> dict[str, str]:
         assert len(asked) == len(evicted)
         run = evict(cluster, these(asked), seed=977 * draw + number)
         assert not run.left
-        now = replace(run.simulation.pods.snapshot_now(), nodes=first.nodes)
+        now = replace(run.simulation.snapshot_now(), nodes=first.nodes)
     assert not shut
     return {f"{one.namespace}/{one.name}": one.node_name for one in now.pods}
 

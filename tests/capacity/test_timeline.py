@@ -366,7 +366,7 @@ def test_both_doors_upgrade_a_pool_in_the_same_steps_to_the_same_end(how: str) -
     assert len(stages[0].nodes_come) == len(steps[0].cluster.nodes) - len(cluster.nodes)
     assert len({name for one in stages for name in one.nodes_come}) == len(nodes)
     run = simulate(beside.cluster, beside.prepared.revisions)
-    ends = (steps[-1].after, run.simulation.pods.snapshot_now())
+    ends = (steps[-1].after, run.simulation.snapshot_now())
     waiting, held = ([sum(getattr(pod, what) for pod in end.pods) for end in ends] for what in ("waits", "holds_room"))
     assert waiting[0] == waiting[1]
     assert held[0] == held[1]

@@ -63,7 +63,7 @@ def test_what_is_short_is_named_by_resource_not_by_the_message() -> None:
 def test_old_pods_that_hold_a_part_only_are_not_what_which_means() -> None:
     other = deployment("other", ["gpu-0"], pod_spec(gpus=1))
     found = why(node("gpu-0", pool="gpu", gpus=2), other, worker("gpu-0", spec=pod_spec(gpus=1)))
-    assert "1 are held by the old pods, 1 by others, and the old ones are kept until a new one is Ready" in str(
+    assert "1 is held by the old pods, 1 by others, and the old ones are kept until a new one is Ready" in str(
         found.sentence
     )
 

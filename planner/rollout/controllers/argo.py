@@ -9,15 +9,19 @@ a pause to be over, gets it once nothing else moves (`go_on`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from planner.ground.records import replace
 from planner.ground.vocabulary import (
     ROLLOUTS_DESIRED_REPLICAS,
     ROLLOUTS_POD_TEMPLATE_HASH,
+    ROLLOUTS_REVISION,
     ROLLOUTS_SCALE_DOWN_DEADLINE,
 )
 from planner.kubernetes.progressive import ABORT_SCALE_DOWN_DELAY_SECONDS, CanaryStep, Progress
 from planner.kubernetes.records import ReplicaSet, Workload
 from planner.rollout.controllers.argo_counts import CanaryCounts, SetNumbers
-from planner.rollout.controllers.over_sets import NEW_HASH, OverSets
+from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.simulation import Simulation
@@ -37,6 +41,8 @@ class ArgoController(OverSets):
         As it was; another list of steps begins anew.
     """
 
+    desired_annotation, revision_annotation = ROLLOUTS_DESIRED_REPLICAS, ROLLOUTS_REVISION
+
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
@@ -50,7 +56,7 @@ class ArgoController(OverSets):
             self.own(simulation, self.sets[_hash(replica_set)])
         equal = sets_again(simulation.cluster, workload, before=before, has_new_template=has_new_template)
         told = (before or workload).progress or Progress()
-        self.new_hash = _hash(min(equal, key=_age)) if equal else NEW_HASH
+        self.new_hash = _hash(min(equal, key=_age)) if equal else self.unused_hash()
         if not equal and not has_new_template and told.current in self.sets:
             self.new_hash = told.current
         if has_new_template and self.new_hash in self.sets:
@@ -71,9 +77,20 @@ class ArgoController(OverSets):
         return ReplicaSetController(
             one,
             desired=int(desired) if desired.isascii() and desired.isdecimal() else None,
+            desired_annotation=self.desired_annotation,
             min_ready_seconds=one.min_ready_seconds,
             related=self.owners,
         )
+
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """Its Rollout, with how far it has come."""
+        told = Progress(
+            stable=self.stable, current=self.current, active=self.active, step=self.step if self.steps else None, weight=self.weight,
+            is_aborted=self.is_aborted, has_previewed=self.has_previewed, is_paused=self.is_paused,
+            was_resumed=self.was_resumed, is_promoted_fully=self.is_promoted_fully,
+        )  # fmt: skip
+        for workload in super().objects(simulation):
+            yield replace(workload, progress=told)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     @property
@@ -153,7 +170,7 @@ class ArgoController(OverSets):
         """`createDesiredReplicaSet`: without pods."""
         made = self.new_set(simulation, 0)
         if made is not None:
-            self.sets[NEW_HASH] = made
+            self.sets[self.new_hash] = made
         return made is not None
 
     def _begin(self) -> None:

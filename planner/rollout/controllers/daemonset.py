@@ -23,7 +23,7 @@ from planner.kubernetes.records import (  # fmt: skip
 )
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
-from planner.rollout.controllers.revisions import NEW_REVISION, OverRevisions, newest, used_again
+from planner.rollout.controllers.revisions import OverRevisions, newest, unused_revision, used_again
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -75,6 +75,7 @@ class DaemonSetController(OverRevisions):
             for pod in self.all_pods(simulation):
                 pod.is_new = bool(again) and pod.revision == again
         self.lacks_revision = has_new_template and not self.revision
+        self._hash = self.revision or unused_revision(simulation, workload)
         self.spec = daemon_spec(workload)
         self._targets: tuple[int, ...] | None = None
         self._absent: frozenset[int] = frozenset()  # nodes that weren't there when it last looked
@@ -337,12 +338,12 @@ class DaemonSetController(OverRevisions):
             self.key,
             self.workload.namespace,
             f"{self.workload.name}-{simulation.random.getrandbits(24):06x}",
-            FrozenMap({**self.workload.template.labels, CONTROLLER_REVISION_HASH: NEW_REVISION}),
+            FrozenMap({**self.workload.template.labels, CONTROLLER_REVISION_HASH: self._hash}),
             pinned(self.spec, simulation.cluster.node_names[node]),
             None,
             is_new=self.has_new_template,
             ordinal=node,
-            revision=self.revision or NEW_REVISION,
+            revision=self._hash,
         )
         return pod is not None
 

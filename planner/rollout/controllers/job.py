@@ -6,6 +6,8 @@ Nothing here finishes, so a Job is a number of pods to keep. Source: kubernetes 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from planner.kubernetes.jobs import fails, wanted_pods
 from planner.kubernetes.records import EMPTY, ReplicaSet, Workload
 from planner.rollout.clock import Controller
@@ -27,6 +29,10 @@ class JobController(ReplicaSetController):
             )
         )  # fmt: skip
         self.lose(lost)
+
+    def objects(self, simulation: Simulation) -> Iterator[ReplicaSet]:
+        """None: what a Job writes isn't played."""
+        yield from ()
 
     def lose(self, count: int) -> None:
         """So many more are taken from it."""

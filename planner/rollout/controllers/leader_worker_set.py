@@ -12,6 +12,7 @@ version's, from its source (lws #705, #778).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import field
 from hashlib import sha1
 from typing import NamedTuple
@@ -29,12 +30,13 @@ from planner.ground.vocabulary import (
     LWS_SUBGROUP_KEY,
     LWS_WORKER_INDEX,
 )
-from planner.kubernetes.kinds import ROLLING_UPDATE, STATEFUL_SET
+from planner.kubernetes.kinds import POD, ROLLING_UPDATE, STATEFUL_SET
 from planner.kubernetes.progressive import LEADER_READY, RECREATES_GROUP, Groups
 from planner.kubernetes.records import (
     FrozenMap,
     Labels,
     LabelSelector,
+    Owner,
     PodAffinityTerm,
     PodSpec,
     Requirement,
@@ -76,6 +78,17 @@ class LeaderSet(StatefulSetController):
         simulation.clock.wake(self.key)
         return True
 
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """Itself, with the replicas of the LeaderWorkerSet that it was last made for, and the partition that it has now."""
+        written = {LWS_REPLICAS: str(self.owner.replicas_told)}
+        for one in super().objects(simulation):
+            strategy, labels = replace(one.strategy, partition=self.partition), {LWS_REVISION: self.owner.revision}
+            yield replace(
+                one, replicas=self.replicas, strategy=strategy, labels=FrozenMap({**one.labels, **labels}),
+                annotations=FrozenMap({**one.annotations, **written}),
+                owner=Owner(kind=self.owner.workload.kind, name=self.owner.workload.name, uid=self.owner.workload.uid),
+            )  # fmt: skip
+
     def _dressed(self, template: Template, ordinal: int, name: str) -> tuple[Labels, PodSpec]:
         return self.owner.leader_of(template, ordinal, name, is_new=ordinal >= self.partition)
 
@@ -104,6 +117,18 @@ class WorkerSet(Controller):
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, and those of the one before it that aren't either."""
         return simulation.pods.of(self.key, self.uid)
+
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """Itself, owned by its leader; nothing once that has gone."""
+        if not self.is_deleted:
+            labels = FrozenMap({LWS_NAME: self.owner.workload.name, LWS_REVISION: self.revision})
+            own = [pod for pod in self.own() if not pod.is_terminating]
+            yield Workload(
+                kind=STATEFUL_SET.name, namespace=self.leader.namespace, name=self.leader.name, uid=self.uid, labels=labels,
+                template=self.template, replicas=self.owner.groups.size - 1, pod_management_policy="Parallel",
+                owner=Owner(kind=POD.name, name=self.leader.name, uid=self.leader.uid), start_ordinal=1,
+                status_replicas=len(own), ready_replicas=sum(pod.is_ready for pod in own), selector=LabelSelector(match_labels=labels),
+            )  # fmt: skip
 
     def own(self) -> list[LivePod]:
         """Those that it has made, or was read with."""
@@ -146,7 +171,8 @@ class LeaderWorkerSetController(RolloutController):
         found = workloads_by_key(simulation.cluster).get(STATEFUL_SET.key(workload.namespace, workload.name))
         self.is_begun = not has_new_template
         self.old_revision = found.labels.get(LWS_REVISION, "") if found is not None else ""
-        self.revision = NEW_REVISION if has_new_template or found is None else self.old_revision
+        self.is_unseen = has_new_template or found is None  # no StatefulSet of leaders has its revision yet
+        self.revision = _next_revision(self.old_revision) if self.is_unseen else self.old_revision
         told = found.annotations.get(LWS_REPLICAS, "") if found is not None else ""
         self.replicas_told = int(told) if told.isascii() and told.isdecimal() else self.before.replicas
         self.leaders = self._leaders(simulation, found, has_new_template=has_new_template and found is not None)
@@ -176,7 +202,9 @@ class LeaderWorkerSetController(RolloutController):
                 selector=LabelSelector(match_labels=FrozenMap({LWS_NAME: one.name, LWS_WORKER_INDEX: "0"})),
             )  # fmt: skip
         after = replace(found, template=template) if has_new_template else found
-        made = LeaderSet(after, found, has_new_template=has_new_template)
+        made = LeaderSet(
+            after, found, has_new_template=has_new_template, again=self.revision, is_unseen=has_new_template
+        )
         made.owner = self
         return made
 
@@ -198,7 +226,7 @@ class LeaderWorkerSetController(RolloutController):
         missing = scaled_value(self.workload.strategy.max_unavailable, self.replicas, round_up=False)
         has_new = any(pod.is_new for pod in self.all_pods(simulation))
         is_dropped = not self.is_later and surge >= self.replicas and missing == 0
-        return self.revision == NEW_REVISION and not has_new and is_dropped
+        return self.is_unseen and not has_new and is_dropped
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of ``status``: groups, of which it counts those that go too."""
@@ -385,7 +413,7 @@ class LeaderWorkerSetController(RolloutController):
             labels, spec = self._in_sub_group(labels, spec, leader.name, self._sub_group(index))
         pod = simulation.create(
             one.key, leader.namespace, name, FrozenMap(labels), spec, None,
-            is_new=one.revision == self.revision and self.revision == NEW_REVISION, ordinal=index, revision=one.revision,
+            is_new=self.is_unseen and one.revision == self.revision, ordinal=index, revision=one.revision,
         )  # fmt: skip
         if pod is not None:
             one.mine.append(pod)
@@ -414,6 +442,11 @@ def _is_later(cluster: Cluster) -> bool:
     images = {container.image for pod in cluster.snapshot.pods for container in pod.spec.containers}
     found = [match for image in images if (match := _IMAGE.search(image))]
     return any((int(one[1]), int(one[2])) >= (0, 9) for one in found)
+
+
+def _next_revision(revision: str) -> str:
+    """Stands for the hash of a template that no group has yet."""
+    return NEW_REVISION if revision != NEW_REVISION else f"{NEW_REVISION}-2"
 
 
 def _group_key(namespace: str, name: str) -> str:

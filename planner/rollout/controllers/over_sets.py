@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import chain, count
+
 from planner.ground.records import replace
+from planner.ground.vocabulary import DESIRED_REPLICAS, REVISION
 from planner.kubernetes.kinds import REPLICA_SET
-from planner.kubernetes.records import EMPTY, FrozenMap, ReplicaSet, Workload
+from planner.kubernetes.records import FrozenMap, Owner, ReplicaSet, Workload
 from planner.rollout.admission import object_count
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.controllers.replicaset import ReplicaSetController
@@ -16,7 +19,10 @@ NEW_HASH = "new"  # stands for the hash of a template that doesn't exist yet
 
 
 class OverSets(RolloutController):
-    """One such workload with the change in it."""
+    """One such workload with the change in it. `desired_annotation`: in which its ReplicaSets say how many replicas it had when it last
+    scaled them; `revision_annotation`: in which they are numbered."""
+
+    desired_annotation, revision_annotation = DESIRED_REPLICAS, REVISION
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
@@ -48,24 +54,36 @@ class OverSets(RolloutController):
         simulation.controllers[one.key] = one
         simulation.scales[one.key] = (self.key, self.replicas)
 
+    def unused_hash(self) -> str:
+        """Stands for the hash of a template that no ReplicaSet has yet."""
+        names = {one.name for one in self.all_sets}
+        hashes = chain((NEW_HASH,), (f"{NEW_HASH}-{number}" for number in count(2)))
+        return next(one for one in hashes if f"{self.workload.name}-{one}" not in names)
+
     def new_set(
         self, simulation: Simulation, replicas: int, *, maximum: int | None = None
     ) -> ReplicaSetController | None:
         """The ReplicaSet of its new template, made; None where a quota refuses it."""
-        workload, name = self.workload, f"{self.workload.name}-{NEW_HASH}"
+        workload, new_hash = self.workload, self.unused_hash()
+        name = f"{workload.name}-{new_hash}"
         counted = object_count("replicasets.apps")
         if not simulation.make_object(self.key, REPLICA_SET.name, workload.namespace, name, counted):
             return None
-        own = {workload.traits.part_hash_label: NEW_HASH}
+        own, latest = {workload.traits.part_hash_label: new_hash}, max(map(self._revision, self.all_sets), default=0)
         labels = FrozenMap({**workload.template.labels, **own})
         known = ReplicaSet(
-            namespace=workload.namespace, name=name, uid=f"{workload.uid}/{NEW_HASH}", labels=labels, annotations=EMPTY,
-            owner=None, created_at=simulation.clock.now, replicas=replicas, template=replace(workload.template, labels=labels),
+            namespace=workload.namespace, name=name, uid=f"{workload.uid}/{new_hash}", labels=labels,
+            annotations=FrozenMap({self.revision_annotation: str(latest + 1)}),
+            owner=Owner(kind=workload.kind, name=workload.name, uid=workload.uid, api_group=workload.traits.group), created_at=simulation.clock.now, replicas=replicas, template=replace(workload.template, labels=labels),
             selector=replace(workload.selector, match_labels=FrozenMap({**workload.selector.match_labels, **own})),
         )  # fmt: skip
         made = ReplicaSetController(
-            known, is_new=True, desired=self.replicas, maximum=maximum, min_ready_seconds=self.min_ready_seconds,
-            related=self.owners,
+            known, is_new=True, desired=self.replicas, maximum=maximum, desired_annotation=self.desired_annotation,
+            min_ready_seconds=self.min_ready_seconds, related=self.owners,
         )  # fmt: skip
         self.own(simulation, made)
         return made
+
+    def _revision(self, one: ReplicaSetController) -> int:
+        text = one.annotations.get(self.revision_annotation, "")
+        return int(text) if text.isascii() and text.isdecimal() else 0

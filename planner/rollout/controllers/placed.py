@@ -7,6 +7,7 @@ its nodes, as a scheduler of gangs would hand the room out.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from planner.kubernetes.pod_templates import Gang, Placed
 from planner.kubernetes.records import PodsAlike, Workload
@@ -21,13 +22,17 @@ class PlacedController(RolloutController):
     """The pods of one object."""
 
     def __init__(self, workload: Workload, placed: Placed) -> None:
-        self.key = workload.key
+        self.workload, self.key = workload, workload.key
         self.namespace, self.name = workload.namespace, workload.name
         self.placed = placed
         self.begun = 0  # groups
         self._to_make = deque[PodsAlike]()  # of the group that has begun, pod by pod
         self._refused_at = -2  # tick
         self._leaving: list[LivePod] | None = None
+
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """None: whose pods these are isn't played."""
+        yield from ()
 
     def sync(self, simulation: Simulation) -> bool:
         """Pods of the group that has begun are made; the next one begins when all of them have nodes."""

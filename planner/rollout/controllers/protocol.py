@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol, TypeGuard
 
+from planner.ground.records import replace
+from planner.kubernetes.records import Workload
 from planner.rollout.clock import Controller
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
@@ -12,6 +15,7 @@ from planner.scheduling.pod import LivePod
 class RolloutController(Controller):
     """The controller of a workload that is changed. `promotions`: how often somebody had to promote it."""
 
+    workload: Workload
     promotions: int = 0
 
     def owners(self) -> tuple[str, ...]:
@@ -32,6 +36,15 @@ class RolloutController(Controller):
     def status(self, simulation: Simulation) -> dict[str, int]:
         """The numbers of its ``status``, by the API's field names."""
         raise NotImplementedError
+
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """Its workload, whose status tells of the pods that are there now."""
+        status, names = self.status(simulation), self.workload.traits.status
+        yield replace(
+            self.workload, observed_generation=self.workload.generation, status_replicas=status.get(names.wanted, 0),
+            ready_replicas=status.get(names.ready, 0), available_replicas=status.get(names.available, 0),
+            updated_replicas=status.get(names.updated, 0),
+        )  # fmt: skip
 
     @property
     def waits_for(self) -> str:

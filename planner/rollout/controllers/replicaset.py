@@ -6,9 +6,11 @@ Source: kubernetes `pkg/controller/replicaset/replica_set.go` `manageReplicas`,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from planner.kubernetes.records import ReplicaSet
+from planner.ground.records import replace
+from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS
+from planner.kubernetes.records import FrozenMap, ReplicaSet
 from planner.rollout.clock import LONGEST_RETRY_MS, Controller
 from planner.rollout.controllers.deletion_order import DeletionOrder
 from planner.rollout.simulation import Simulation
@@ -29,6 +31,8 @@ class ReplicaSetController(Controller):
         The ReplicaSets of the same Deployment by key: doubled-up nodes are counted over their pods.
     desired : int or None
         The Deployment's replicas when it last scaled this one (annotation ``desired-replicas``).
+    desired_annotation : str
+        The annotation that says so: Argo's Rollouts have their own.
     """
 
     def __init__(
@@ -38,12 +42,14 @@ class ReplicaSetController(Controller):
         is_new: bool = False,
         desired: int | None = None,
         maximum: int | None = None,
+        desired_annotation: str = DESIRED_REPLICAS,
         min_ready_seconds: int = 0,
         related: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
+        self._known, self._desired_annotation = known, desired_annotation
         self.key = known.key
         self.namespace, self.name, self.uid = known.namespace, known.name, known.uid
-        self.template, self.selector = known.template, known.selector
+        self.template, self.selector, self.annotations = known.template, known.selector, known.annotations
         self.replicas = known.replicas
         self.created_at = known.created_at or 0.0
         self.is_new = is_new
@@ -95,6 +101,16 @@ class ReplicaSetController(Controller):
 
     def available(self, simulation: Simulation) -> int:
         return self.tally(simulation).count(AVAILABLE, lacking=ENDING)
+
+    def objects(self, simulation: Simulation) -> Iterator[ReplicaSet]:
+        """Itself, with the annotations that its Deployment writes when it scales it (`SetReplicasAnnotations`)."""
+        numbers = {self._desired_annotation: self.desired, MAX_REPLICAS: self.maximum}
+        written = {key: str(number) for key, number in numbers.items() if number is not None}
+        there, ready, _, available = self._current_status(simulation)
+        yield replace(
+            self._known, replicas=self.replicas, annotations=FrozenMap({**self.annotations, **written}),
+            status_replicas=there, ready_replicas=ready, available_replicas=available,
+        )  # fmt: skip
 
     def sync(self, simulation: Simulation) -> bool:
         """`syncReplicaSet`: one batch of pods made, or the surplus deleted, or else the status written.

@@ -8,6 +8,7 @@ place. Source: kubernetes `pkg/controller/history/controller_history.go` `FindEq
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import chain, count
 
 from planner.ground.vocabulary import (
     CONTROLLER_REVISION_HASH,
@@ -54,6 +55,14 @@ class OverRevisions(RolloutController):
             where = self.workload.namespace
             self.lacks_revision = not simulation.make_object(self.key, "ControllerRevision", where, name, counted)
         return not self.lacks_revision
+
+
+def unused_revision(simulation: Simulation, workload: Workload) -> str:
+    """Stands for the hash of a template that no pod of the workload has yet."""
+    taken = {_hash(pod) for pod in _pods(simulation, workload)}
+    taken.update(pod.revision for pod in simulation.pods.of(workload.key, workload.uid))
+    hashes = chain((NEW_REVISION,), (f"{NEW_REVISION}-{number}" for number in count(2)))
+    return next(one for one in hashes if one not in taken)
 
 
 def used_again(simulation: Simulation, before: Workload, after: Workload) -> str:

@@ -7,6 +7,8 @@ MaxUnavailableStatefulSet is off (its default; `pkg/registry/apps/statefulset/st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from planner.ground.records import replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
 from planner.kubernetes.kinds import ON_DELETE
@@ -14,7 +16,7 @@ from planner.kubernetes.records import ClaimTemplate, FrozenMap, Labels, PodSpec
 from planner.kubernetes.shares import scaled_value
 from planner.rollout.admission import volume_claim_usage
 from planner.rollout.controllers.ordinals import Ordinals
-from planner.rollout.controllers.revisions import NEW_REVISION, OverRevisions, used_again
+from planner.rollout.controllers.revisions import OverRevisions, unused_revision, used_again
 from planner.rollout.ownership import template_of_revision
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import ENDING, READY
@@ -24,17 +26,19 @@ from planner.scheduling.storage import claims_by_key
 
 
 class StatefulSetController(OverRevisions):
-    """One StatefulSet during a rollout. `before` is what its old revision looks like, `again` the hash of a revision
-    that a change goes back to."""
+    """One StatefulSet during a rollout. `before` is what its old revision looks like, `again` the hash of the revision
+    that a change goes to, `is_unseen` whether no ControllerRevision has its template yet."""
 
-    def __init__(self, workload: Workload, before: Workload, *, has_new_template: bool, again: str = "") -> None:
+    def __init__(
+        self, workload: Workload, before: Workload, *, has_new_template: bool, again: str = "", is_unseen: bool = False
+    ) -> None:
         super().__init__(workload)
         self.before = before
         self.replicas = workload.replicas
         current = before.update_revision or before.current_revision or "current"
         self.current_revision = before.current_revision or current
-        self.update_revision = (again or NEW_REVISION) if has_new_template else current
-        self.lacks_revision = self.update_revision == NEW_REVISION
+        self.update_revision = again if has_new_template else current
+        self.lacks_revision = is_unseen
         self.is_changed = has_new_template
         self.partition = workload.strategy.partition
         self._made_claims: set[str] = set()
@@ -53,7 +57,8 @@ class StatefulSetController(OverRevisions):
         if before is None or not has_new_template:
             return cls(workload, before or workload, has_new_template=False)
         again = used_again(simulation, before, workload)
-        controller = cls(workload, before, has_new_template=True, again=again)
+        revision = again or unused_revision(simulation, workload)
+        controller = cls(workload, before, has_new_template=True, again=revision, is_unseen=not again)
         for pod in controller.all_pods(simulation):
             pod.is_new = pod.revision == again
         return controller
@@ -64,6 +69,13 @@ class StatefulSetController(OverRevisions):
         self._pods, self._seen = None, -1
         simulation.scales[self.key] = (self.key, replicas)
         simulation.clock.wake(self.key)
+
+    def objects(self, simulation: Simulation) -> Iterator[Workload]:
+        """Its workload, and which revision its status calls the current one (`completeRollingUpdate`)."""
+        is_done = self.is_complete(simulation) and not self.partition
+        current = self.update_revision if is_done else self.current_revision
+        for workload in super().objects(simulation):
+            yield replace(workload, current_revision=current, update_revision=self.update_revision)
 
     def status(self, simulation: Simulation) -> dict[str, int]:
         pods = self.all_pods(simulation)
