@@ -10,6 +10,8 @@ COUNT ?= 5000
 ONLY ?=
 KEEP ?=
 
+unexport PYTHONDONTWRITEBYTECODE # else each process compiles all that it loads
+
 .DEFAULT_GOAL := help
 .PHONY: help setup app test check format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
 

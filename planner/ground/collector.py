@@ -11,6 +11,7 @@ from threading import Lock
 _lock = Lock()
 _resting = 0  # how many rest it now
 _was_on = False
+_is_aside = False  # whether something was put aside: gc.get_freeze_count goes through all of it to say so, a command's cluster each time
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def resting(*, keeps: bool = False) -> Iterator[None]:
         with _lock:
             _resting -= 1
             if not _resting and _was_on:
-                if keeps and not gc.get_freeze_count():  # what `settle` has put aside stays there
+                if keeps and not _is_aside:  # what `settle` has put aside stays there
                     gc.freeze()
                     gc.unfreeze()  # into the oldest generation
                 gc.enable()
@@ -57,7 +58,16 @@ def put_aside() -> None:
 
     What of it is replaced later is given back all the same, unless it stands in a cycle; records don't.
     """
+    global _is_aside  # noqa: PLW0603 - the collector is the process's, and so is what it leaves aside
+    _is_aside = True
     gc.freeze()
+
+
+def take_back() -> None:
+    """Look again at all that was put aside: for a process that goes on after a command."""
+    global _is_aside  # noqa: PLW0603 - as above
+    _is_aside = False
+    gc.unfreeze()
 
 
 def settle() -> None:

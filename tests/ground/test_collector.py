@@ -38,7 +38,7 @@ def test_who_had_it_off_keeps_it_off() -> None:
 
 def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
     kept: list[object] = []
-    gc.unfreeze()  # a server that another test had in this process puts aside what it holds
+    collector.take_back()  # a server that another test had in this process puts aside what it holds
     with collector.resting(keeps=True):
         kept = [[] for _ in range(1_000)]
         kept.append(kept)  # a cycle
@@ -51,13 +51,14 @@ def test_what_is_kept_is_old_at_once_and_still_given_back() -> None:
 
 
 def test_what_was_put_aside_stays_there() -> None:
-    gc.freeze()
+    collector.put_aside()
     try:
         with collector.resting(keeps=True):
             pass
         assert gc.get_freeze_count() > 0
     finally:
-        gc.unfreeze()
+        collector.take_back()
+    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.parametrize(("does", "is_frozen"), [("collector.seldom()", True), ("pass", False)])

@@ -20,7 +20,7 @@ from planner.ground import collector, parts
 from planner.ground.budget import WorkBudget, current
 from planner.serve.processes import workers
 
-_ALONE_SECONDS: Final = 1.0  # of this process, reading included, before copies are made
+_ALONE_SECONDS: Final = 1.0  # of this process since it was asked, reading included, before copies are made
 _NUMBER: Final = 4  # bytes of a bundle's number in the pipe
 _MOST_BUNDLES: Final = 4_000  # so that their numbers fit in a pipe's 64 KiB at once
 
@@ -30,16 +30,17 @@ _Found = dict[int, tuple[bool, Any]]  # number → whether it ended, and with wh
 def way() -> parts.Way | None:
     """Over as many processes as work; None where it can't be more than this one."""
     count = workers() if sys.platform == "linux" else 1
-    return (lambda number, do, are_long: _over(number, do, count, are_long)) if count > 1 else None
+    alone = time.process_time() + _ALONE_SECONDS
+    return (lambda number, do, are_long: _over(number, do, count, alone, are_long)) if count > 1 else None
 
 
-def _over(number: int, do: Callable[[int], Any], count: int, are_long: bool) -> list[Any]:
+def _over(number: int, do: Callable[[int], Any], count: int, alone: float, are_long: bool) -> list[Any]:
     """What came of every part. The first error, by number, is raised, as one after another would have raised it."""
     if threading.current_thread() is not threading.main_thread():  # another thread may hold what a copy would wait for
         return [do(part) for part in range(number)]
     found: list[Any] = []
     with parts.by(None):  # a part has no parts
-        while len(found) < number and not are_long and time.process_time() < _ALONE_SECONDS:
+        while len(found) < number and not are_long and time.process_time() < alone:
             found.append(do(len(found)))
         left = range(len(found), number)
         budget = current()
