@@ -1,5 +1,5 @@
 """Words that are nobody's: Kubernetes' own, of clouds and of what writes events (``api_words.json``). `anonymous` keeps these and
-renames the rest.
+renames the rest. Reasons of statuses stand in `planner.kubernetes.status_reasons`.
 
 Sources: kubernetes `staging/src/k8s.io/api` (enumerations, condition types and reasons), `pkg/kubelet/events/event.go`,
 `pkg/kubelet/images/types.go`, `pkg/scheduler/framework/plugins/*` (`ErrReason…`), `pkg/controller/*` (events).
@@ -14,6 +14,7 @@ from typing import Final
 from planner.ground import vocabulary
 from planner.ground.beside import table_beside
 from planner.inventory import wire
+from planner.kubernetes import status_reasons
 from planner.kubernetes.accelerators import tables
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
@@ -77,12 +78,13 @@ _OF_MACHINES: Final = (
 )  # fmt: skip
 """What keys begin with that tell a machine's family, size and parts: NodePools choose by them."""
 _KINDS: Final = {NODE.name, POD.name, REPLICATION_CONTROLLER, *wire.READ, *(templated.kind for templated in TEMPLATED)}
-ENUMERATIONS: Final = frozenset(_WORDS["enumerations"].split()) | _KINDS
+ENUMERATIONS: Final = frozenset(_WORDS["enumerations"].split()) | status_reasons.WORDS | _KINDS
 NAMES: Final = frozenset(_WORDS["names"].split()) | ENUMERATIONS | _parts_of_tables()
 PROGRAMS: Final = frozenset(_WORDS["programs"].split())
+_SENTENCES: Final = ("sentences", "enumerations", "names")
 _SAID: Final = frozenset(
     word.lower()
-    for word in re.findall(r"[A-Za-z']+", " ".join(_WORDS[one] for one in ("sentences", "enumerations", "names")))
+    for word in re.findall(r"[A-Za-z']+", " ".join([*map(_WORDS.__getitem__, _SENTENCES), *status_reasons.WORDS]))
 )
 
 

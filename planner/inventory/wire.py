@@ -446,6 +446,7 @@ class TerminatedState(Wire):
     exit_code: Int32 | None = None
     signal: Int32 | None = None
     reason: str | None = None
+    message: str | None = None  # may hold the program's output: `read_pod` drops it unless the runtime wrote it
     started_at: datetime | None = None
     finished_at: datetime | None = None
 
@@ -480,6 +481,7 @@ class PodStatus(Wire):
     init_container_statuses: list[ContainerStatus] | None = None
     qos_class: str | None = None
     reason: str | None = None
+    message: str | None = None
     nominated_node_name: str | None = None
     resource_claim_statuses: list[PodClaimStatus] | None = None
     resources: Resources | None = None

@@ -347,13 +347,14 @@ class ContainerState(Record):
     restart_count: Inside[int] = 0
     state: State = ""
     reason: Inside[str] = ""  # of a waiting or terminated state
-    message: Message = ""  # of a waiting state only: terminated messages may hold the program's output
+    message: Message = ""  # of a terminated state only where the runtime wrote it (`status_reasons.RUNTIME_MESSAGES`)
     exit_code: Inside[int | None] = None
     signal: Inside[int | None] = None
     started_at: float | None = None
     finished_at: Inside[float | None] = None
     last_state: Inside[State] = ""
     last_reason: Inside[str] = ""
+    last_message: Message = ""  # as `message`
     last_exit_code: Inside[int | None] = None
     last_signal: Inside[int | None] = None
     last_started_at: Inside[float | None] = None
@@ -381,6 +382,7 @@ class Pod(Record):
     containers: tuple[ContainerState, ...] = ()
     qos_class: Word = ""
     reason: Inside[str] = ""  # status.reason, such as Evicted or NodeLost
+    message: Message = ""  # status.message: the kubelet's words on that reason
     claim_names: Annotated[Labels, Tells.NAMES] = EMPTY  # PodClaim.name → name of the ResourceClaim generated for it
 
     @property

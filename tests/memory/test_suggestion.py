@@ -3,8 +3,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.health.memory.suggestion import Basis, round_up_bytes, suggest
+from planner.inventory.change_rules import check_resources
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import Container, FrozenMap
 from tests.builders.records import amounts
@@ -145,3 +147,91 @@ def test_what_a_sibling_that_works_is_given_is_the_least_where_nobody_measured()
     assert measured is not None
     assert measured.basis is Basis.PEERS
     assert suggest(made(limit=512 * MIB), [], working=working) is None
+
+
+# ── what the API server takes ────────────────────────────────────────────────────────────────────────────────────────
+def bound(cpu: str = "200m") -> Container:
+    return Container(name="c", limits=amounts(memory="256Mi", cpu=cpu), requests=amounts(memory="256Mi", cpu=cpu))
+
+
+ROOMY = Container(name="c", limits=amounts(memory="2Gi", cpu="2"), requests=amounts(memory="2Gi", cpu="2"))
+
+
+def test_a_cpu_limit_goes_along_with_a_request_above_it() -> None:
+    found = suggest(bound(), [usage(250 * MIB, cpu=199)], [usage(950 * MIB, cpu=900)], working=[ROOMY])
+    assert found is not None
+    assert found.text == "memory request 1152Mi, limit 1152Mi, CPU request 1040m, limit 1040m"
+    assert "the CPU limit goes along" in found.rule
+    check_resources(found.applied(bound()), "c")
+    container = found.patch["spec"]["template"]["spec"]["containers"][0]
+    assert container["resources"] == {
+        "requests": {"memory": "1152Mi", "cpu": "1040m"},
+        "limits": {"memory": "1152Mi", "cpu": "1040m"},
+    }
+
+
+def test_a_cpu_limit_above_the_request_is_left_alone_and_none_is_made() -> None:
+    wide = replace(bound(), limits=amounts(memory="256Mi", cpu="2"))
+    for container in (wide, replace(bound(), limits=amounts(memory="256Mi"))):
+        found = suggest(container, [usage(100 * MIB, cpu=500)])
+        assert found is not None
+        assert (found.cpu_request_millicores, found.cpu_limit_millicores) == (580, None)
+        assert "cpu" not in found.patch["spec"]["template"]["spec"]["containers"][0]["resources"].get("limits", {})
+
+
+def test_where_nothing_was_measured_the_same_programs_values_are_the_suggestion() -> None:
+    found = suggest(bound(), [], working=[ROOMY], is_short=True)
+    assert found is not None
+    assert (found.text, found.basis) == ("memory request 2Gi, limit 2Gi, CPU request 2, limit 2", Basis.GIVEN)
+    assert "isn't known" in found.unproven
+    check_resources(found.applied(bound()), "c")
+
+
+def test_a_program_that_is_given_no_more_where_it_works_suggests_nothing() -> None:
+    assert suggest(ROOMY, [], working=[bound(), ROOMY], is_short=True) is None
+    assert suggest(bound(), [], is_short=True) is None
+    assert suggest(bound(), [], working=[ROOMY]) is None  # nothing tells that it is short
+    assert suggest(bound(), [], working=[Container(name="c")], is_short=True) is None
+
+
+def test_only_what_is_more_where_it_works_is_changed() -> None:
+    unlimited = Container(name="c", requests=amounts(cpu="1"))
+    found = suggest(bound(), [], working=[unlimited], is_short=True)
+    assert found is not None
+    assert found.text == "memory request 256Mi, limit 256Mi, CPU request 1, limit 1"
+    without = suggest(Container(name="c", requests=amounts(cpu="100m")), [], working=[unlimited], is_short=True)
+    assert without is not None
+    assert without.text == "CPU request 1"
+
+
+CORES = st.none() | st.integers(1, 100_000)
+AMOUNTS = st.none() | st.integers(1, 2**42)
+
+
+@given(
+    AMOUNTS,
+    AMOUNTS,
+    CORES,
+    CORES,
+    st.lists(st.tuples(SIZES, CORES), max_size=3),
+    st.lists(st.tuples(SIZES, CORES), max_size=2),
+    st.booleans(),
+)
+def test_whatever_is_suggested_the_api_server_takes(
+    memory: int | None, memory_limit: int | None, cpu: int | None, cpu_limit: int | None,
+    own: list[tuple[int, int | None]], peers: list[tuple[int, int | None]], was_killed: bool,
+) -> None:  # fmt: skip
+    def given_of(first: int | None, second: int | None) -> FrozenMap[int]:
+        return FrozenMap({name: one for name, one in ((MEMORY, first), (CPU, second)) if one is not None})
+
+    limits = given_of(memory_limit, cpu_limit)
+    requests = given_of(memory, cpu)
+    container = Container(
+        name="c", limits=limits, requests=FrozenMap({n: min(r, limits.get(n, r)) for n, r in requests.items()})
+    )
+    found = suggest(
+        container, [usage(size, cpu=used) for size, used in own], [usage(size, cpu=used) for size, used in peers],
+        working=[ROOMY], was_oom_killed=was_killed, is_short=not own,
+    )  # fmt: skip
+    if found is not None:
+        check_resources(found.applied(container), "c")

@@ -316,8 +316,11 @@ def test_throttled_at_start_by_comparison_with_peers_without_a_limit() -> None:
     [
         (crashed(127), "isn't found"),
         (crashed(126), "isn't executable"),
-        (crashed(128, "StartError"), "isn't found"),
-        (crashed(128, "ContainerCannotRun"), "isn't found"),
+        (crashed(127, "ContainerCannotRun"), "isn't found"),
+        (
+            crashed(128, "StartError", last_message='exec: "/x": stat /x: no such file or directory: unknown'),
+            "isn't found",
+        ),
         (waiting("RunContainerError", 'exec: "gunicron": executable file not found in $PATH'), "isn't found"),
     ],
 )

@@ -126,7 +126,7 @@ def _reference(members: Sequence[EnvironmentMember], rule: Rule) -> EnvironmentM
     return max(members, key=lambda member: (member.workload.replicas, member.environment))
 
 
-_MEMORY_CAUSES = frozenset({Cause.OOM_OWN_LIMIT, Cause.OOM_NODE, Cause.CHILD_KILLED, Cause.HEAP_LIMIT, Cause.EVICTED})
+_MEMORY_CAUSES = frozenset({Cause.OOM_OWN_LIMIT, Cause.OOM_NODE, Cause.CHILD_KILLED, Cause.HEAP_LIMIT})
 _CPU_CAUSES = frozenset({Cause.CPU_THROTTLED})
 _TIME_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE, Cause.CHILD_TIMEOUT})
 _PROBE_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE})
@@ -225,7 +225,12 @@ def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) 
         was_killed = any(
             loop.container == container.name and loop.diagnosis.cause is Cause.OOM_OWN_LIMIT for loop in member.loops
         )
-        if not own and not was_killed:
+        is_short = any(
+            loop.container == container.name and (loop.diagnosis.wants_memory or loop.diagnosis.wants_cpu)
+            for loop in member.loops
+            if loop.is_live
+        )
+        if not own and not was_killed and not is_short:
             continue  # nothing was measured, and nothing tells what it needs
         alike = [
             (other, one)
@@ -233,7 +238,9 @@ def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) 
             if other is not member and (one := matching_container(other, container.name)) is not None
         ]
         others = [usage for other, one in alike for usage in other.usages if usage.container == one.name]
-        found = suggest(container, own, others, working=[one for _, one in alike], was_oom_killed=was_killed)
+        found = suggest(
+            container, own, others, working=[one for _, one in alike], was_oom_killed=was_killed, is_short=is_short
+        )
         if found is None or is_as_it_is(container, found):
             continue
         yield EnvironmentSuggestion(
@@ -242,7 +249,8 @@ def _suggestions(member: EnvironmentMember, quiet: Sequence[EnvironmentMember]) 
             suggestion=found,
             today=f"memory request {written(container.requests.get(MEMORY), MEMORY)}, "
             f"limit {written(container.limits.get(MEMORY), MEMORY)}, "
-            f"CPU request {written(container.requests.get(CPU), CPU)}",
+            f"CPU request {written(container.requests.get(CPU), CPU)}"
+            + (f", limit {written(container.limits.get(CPU), CPU)}" if found.cpu_limit_millicores is not None else ""),
         )
 
 
@@ -252,6 +260,7 @@ def is_as_it_is(container: Container, suggestion: Suggestion) -> bool:
         suggestion.memory_request_bytes == container.requests.get(MEMORY)
         and suggestion.memory_limit_bytes == container.limits.get(MEMORY)
         and suggestion.cpu_request_millicores in (None, container.requests.get(CPU))
+        and suggestion.cpu_limit_millicores in (None, container.limits.get(CPU))
     )
 
 

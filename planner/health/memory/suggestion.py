@@ -8,7 +8,9 @@ The rule, in one place:
   that use, what those pods are given is the least: their request, and their limit, under which they live (our choice).
   Rounded up; never below what was seen; the limit is left alone where it is large enough already.
 * CPU: the 95th percentile seen, plus 15%, as the request; of a container that runs into its CPU limit, what the same
-  program uses where it works counts as well. No CPU limit is suggested.
+  program uses where it works counts as well. A CPU limit below that request goes along; none is suggested otherwise.
+* Where nothing was measured at all, what the same program is given where it works, memory and CPU.
+* What the API server would refuse isn't suggested (`planner.inventory.change_rules` `check_resources`).
 * One moment (metrics-server) may raise a value and never lowers one: a peak wasn't looked for.
 
 Source: the vertical pod autoscaler's recommender, kubernetes/autoscaler `vertical-pod-autoscaler/pkg/recommender`,
@@ -22,13 +24,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import count, duration, measured_bytes
+from planner.inventory.change_rules import check_resources
 from planner.inventory.usage import Usage
 from planner.kubernetes.patches import Object, container_patch
-from planner.kubernetes.records import Container
+from planner.kubernetes.records import Container, FrozenMap
 
 MARGIN_PERCENT = 15
 OOM_BUMP_PERCENT = 20
@@ -59,6 +63,7 @@ class Suggestion(Record):
     memory_request_bytes: int
     memory_limit_bytes: int | None
     cpu_request_millicores: int | None
+    cpu_limit_millicores: int | None = None  # only where the request would be above today's limit
     seen_bytes: int  # largest working set that went in
     basis: Basis
     is_one_moment: bool  # seen once only: a peak may be higher
@@ -69,12 +74,28 @@ class Suggestion(Record):
     @property
     def text(self) -> str:
         """``memory request 2Gi, limit 2Gi, CPU request 500m``."""
-        parts = [f"memory request {format_amount(self.memory_request_bytes, MEMORY)}"]
-        if self.memory_limit_bytes is not None:
-            parts.append(f"limit {format_amount(self.memory_limit_bytes, MEMORY)}")
-        if self.cpu_request_millicores is not None:
-            parts.append(f"CPU request {format_amount(self.cpu_request_millicores, CPU)}")
-        return ", ".join(parts)
+        said = []
+        for resource, word in ((MEMORY, "memory"), (CPU, "CPU")):
+            amounts = ((kind, given.get(resource)) for kind, given in self._values.items())
+            texts = [f"{kind} {format_amount(amount, resource)}" for kind, amount in amounts if amount is not None]
+            said += [f"{word} {', '.join(texts)}"] if texts else []
+        return ", ".join(said)
+
+    @property
+    def _values(self) -> dict[str, dict[str, int]]:
+        """What is set, as a container has it; a memory request of 0 is none that anybody knows of."""
+        requests = {MEMORY: self.memory_request_bytes or None, CPU: self.cpu_request_millicores}
+        limits = {MEMORY: self.memory_limit_bytes, CPU: self.cpu_limit_millicores}
+        return {
+            kind: {name: amount for name, amount in given.items() if amount is not None}
+            for kind, given in (("request", requests), ("limit", limits))
+        }
+
+    def applied(self, container: Container) -> Container:
+        """`container` with the values."""
+        requests, limits = (FrozenMap({**of, **given}) for of, given in
+                            zip((container.requests, container.limits), self._values.values(), strict=True))  # fmt: skip
+        return replace(container, requests=requests, limits=limits)
 
     @property
     def unproven(self) -> str:
@@ -86,12 +107,11 @@ class Suggestion(Record):
     @property
     def patch(self) -> Object:
         """The values as a strategic merge patch of the workload."""
-        requests = {MEMORY: format_amount(self.memory_request_bytes, MEMORY)}
-        if self.cpu_request_millicores is not None:
-            requests[CPU] = format_amount(self.cpu_request_millicores, CPU)
-        resources: Object = {"requests": requests}
-        if self.memory_limit_bytes is not None:
-            resources["limits"] = {MEMORY: format_amount(self.memory_limit_bytes, MEMORY)}
+        resources: Object = {
+            f"{kind}s": {name: format_amount(amount, name) for name, amount in given.items()}
+            for kind, given in self._values.items()
+            if given
+        }
         return container_patch(self.container, resources)
 
 
@@ -107,8 +127,9 @@ def suggest(
     *,
     working: Sequence[Container] = (),
     was_oom_killed: bool = False,
+    is_short: bool = False,
 ) -> Suggestion | None:
-    """Values for `container`, or None where nothing was measured and nothing is known.
+    """Values for `container` that the API server takes, or None where nothing was measured and nothing is known.
 
     Parameters
     ----------
@@ -117,10 +138,33 @@ def suggest(
     peers : sequence of Usage
         Of the same program in pods that work; used where the container is starved or was OOM-killed.
     working : sequence of Container
-        The same program in pods that work; what it is given counts where `peers` is empty.
+        The same program in pods that work; what it is given counts where `peers` is empty, and is all there is to
+        suggest where `own` is too and `is_short` says that it wants more.
     was_oom_killed : bool
         Whether the kernel killed it at its own limit.
+    is_short : bool
+        Whether something else than a measurement tells that it has too little memory or CPU.
     """
+    values = _from_use(container, own, peers, working, was_oom_killed) or (
+        _as_where_it_works(container, working) if is_short else None
+    )
+    if values is None:
+        return None
+    try:
+        check_resources(values.applied(container), container.name)
+    except ChangeError:
+        return None
+    return values
+
+
+def _from_use(
+    container: Container,
+    own: Sequence[Usage],
+    peers: Sequence[Usage],
+    working: Sequence[Container],
+    was_oom_killed: bool,
+) -> Suggestion | None:
+    """Of what was measured, and of the limit it was killed at."""
     limit = container.limits.get(MEMORY)
     own_peak = max((usage.working_set_bytes for usage in own), default=None)
     peer_peak = max((usage.working_set_bytes for usage in peers), default=None)
@@ -143,18 +187,23 @@ def suggest(
     seen = max((usage.working_set_bytes for usage in used), default=0)
     is_one_moment = all(usage.samples <= 1 for usage in used)
     request = need if basis is Basis.GIVEN else round_up_bytes(need)
+    cpu = _cpu_request(container, own, peers, raise_only=is_one_moment)
+    cpu_limit = _cpu_limit(container, cpu, () if peers else working)
     today = container.requests.get(MEMORY, 0)
     keeps = is_one_moment and today >= need
     return Suggestion(
         container=container.name,
         memory_request_bytes=today if keeps else request,
         memory_limit_bytes=None if limit is None else max(today if keeps else request, limit, given_limit),
-        cpu_request_millicores=_cpu_request(container, own, peers, raise_only=is_one_moment),
+        cpu_request_millicores=cpu,
+        cpu_limit_millicores=cpu_limit,
         seen_bytes=seen,
         basis=basis,
         is_one_moment=is_one_moment,
         is_starved=starved,
-        rule=_rule(basis, seen, limit, request) + (f"; kept at {format_amount(today, MEMORY)}" if keeps else ""),
+        rule=_rule(basis, seen, limit, request)
+        + (f"; kept at {format_amount(today, MEMORY)}" if keeps else "")
+        + ("; the CPU limit goes along, since no request may be above its limit" if cpu_limit is not None else ""),
         source=_source(used),
     )
 
@@ -185,6 +234,45 @@ def _cpu_request(container: Container, own: Sequence[Usage], peers: Sequence[Usa
 
 def _most_cpu(usages: Sequence[Usage]) -> int | None:
     return max((usage.cpu_millicores for usage in usages if usage.cpu_millicores is not None), default=None)
+
+
+def _cpu_limit(container: Container, request: int | None, working: Sequence[Container]) -> int | None:
+    """The limit that goes along with a CPU request above today's: the API server refuses a request above its limit."""
+    today = container.limits.get(CPU)
+    if request is None or today is None or request <= today:
+        return None
+    return max(request, *(one.limits.get(CPU, 0) for one in working), 0)
+
+
+def _as_where_it_works(container: Container, working: Sequence[Container]) -> Suggestion | None:
+    """What the same program is given in pods that work, where nothing was measured: the most of each, never less than today."""
+    requests, limits = (
+        {
+            name: max((given for one in working if (given := getattr(one, kind).get(name)) is not None), default=0)
+            for name in (MEMORY, CPU)
+        }
+        for kind in ("requests", "limits")
+    )
+    memory = max(container.requests.get(MEMORY, 0), requests[MEMORY])
+    limit, cpu = container.limits.get(MEMORY), requests[CPU]
+    cpu_today, cpu_limit = container.requests.get(CPU, 0), container.limits.get(CPU)
+    raised = limit is not None and max(limit, limits[MEMORY], memory) > limit
+    raised_cpu = cpu_limit is not None and max(cpu_limit, limits[CPU], cpu) > cpu_limit
+    if not (raised or raised_cpu or memory > container.requests.get(MEMORY, 0) or cpu > cpu_today):
+        return None
+    return Suggestion(
+        container=container.name,
+        memory_request_bytes=memory,
+        memory_limit_bytes=None if limit is None else max(limit, limits[MEMORY], memory),
+        cpu_request_millicores=cpu if cpu > cpu_today else None,
+        cpu_limit_millicores=max(limits[CPU], cpu) if raised_cpu else None,
+        seen_bytes=0,
+        basis=Basis.GIVEN,
+        is_one_moment=False,
+        is_starved=False,
+        rule="what the same program is given where it works; what it uses wasn't measured, and metrics would tell how much",
+        source="requests and limits of the same program in pods that work",
+    )
 
 
 def _rule(basis: Basis, seen: int, limit: int | None, request: int) -> str:

@@ -1,20 +1,29 @@
 """The rules: from one container's status, events, log, use and peers to a cause with evidence.
 
 Each rule is a function that gives a diagnosis or None; `RULES` is their order, most telling first. Kubernetes' own
-words are in kubernetes `pkg/kubelet/kuberuntime/kuberuntime_container.go`, `pkg/kubelet/container/sync_result.go`,
-`pkg/kubelet/images/types.go`, `pkg/kubelet/events/event.go`; read 2026-11-20.
+reasons, each with its source, are in `planner.kubernetes.status_reasons`. Certain is only what Kubernetes itself says, or
+where what would contradict it was looked at (`TroubledCase.has_end_events`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from planner.ground.words import count
+from planner.ground.records import replace
+from planner.ground.words import count, listing, plural
 from planner.health.restarts.causes_children import dying_children, killed_children, task_limit
 from planner.health.restarts.causes_memory import out_of_memory, runtime_memory
 from planner.health.restarts.causes_nodes import node_lost, probes, refused
-from planner.health.restarts.causes_start import bad_command, config, image, named_in_log
-from planner.health.restarts.model import Confidence, Diagnosis
+from planner.health.restarts.causes_start import (
+    START_EVENTS,
+    bad_command,
+    config,
+    image,
+    named_in_log,
+    not_created,
+    not_started,
+)
+from planner.health.restarts.model import Confidence, Diagnosis, Evidence
 from planner.health.restarts.population import FEW_CHILD_KILLS, ContainerCase
 from planner.health.restarts.question import (
     TroubledCase,
@@ -24,16 +33,32 @@ from planner.health.restarts.question import (
     event_told,
     last_lines,
     probe_evidence,
+    spec,
     status,
 )
 from planner.health.restarts.signs import Sign
+from planner.health.restarts.status_messages import with_message
+from planner.kubernetes.status_reasons import UNTOLD, outcome_of
 
 SIGNAL_NAMES = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
 
 
 def diagnose(question: TroubledCase) -> Diagnosis:
     """The first rule's answer that fits, for a container in trouble (`is_troubled`)."""
-    return next(found for rule in RULES if (found := rule(question)) is not None)
+    found = next(found for rule in RULES if (found := rule(question)) is not None)
+    untold = [
+        evidence for reason, evidence in _reasons(question) if not any(reason in one.text for one in found.evidence)
+    ]
+    return replace(found, evidence=(*untold, *found.evidence)) if untold else found
+
+
+def _reasons(question: TroubledCase) -> Iterator[tuple[str, Evidence]]:
+    """What the pod failed with and the container waits for, as it stands: whether a rule knows it or not, it is shown."""
+    pod, state = question.case.pod, question.case.state
+    if pod.reason:
+        yield pod.reason, question.told_as("pod", pod.reason, pod.message)
+    if state.state == "waiting" and outcome_of("waiting", state.reason) != UNTOLD and state.reason:
+        yield state.reason, question.told_as("waiting", state.reason, state.message)
 
 
 def is_troubled(case: ContainerCase) -> bool:
@@ -44,7 +69,7 @@ def is_troubled(case: ContainerCase) -> bool:
     if state.state == "waiting":
         if state.reason not in ("", "ContainerCreating", "PodInitializing"):
             return True
-        return bool(case.pod.node_name) and any(event.reason == "FailedMount" for event in case.events)
+        return bool(case.pod.node_name) and any(event.reason in START_EVENTS for event in case.events)
     if (
         case.is_init
         and case.container.restart_policy != "Always"
@@ -71,10 +96,20 @@ def _crash(question: TroubledCase) -> Diagnosis | None:
 
 
 def _completed(question: TroubledCase) -> Diagnosis | None:
+    """It ended with 0: by itself for certain where the events of that moment name no kill, or where nothing of the kubelet's
+    kills it: a container without such probes that is in back-off, which no reboot brings about."""
     if question.exit_code != 0 or question.ended_as not in ("Completed", ""):
         return None
-    confidence, policy = None if question.ended_as else Confidence.LIKELY, question.case.pod.spec.restart_policy
-    return diagnosis("end.completed", ending(question), confidence=confidence, policy=policy)
+    container, policy = question.case.container, question.case.pod.spec.restart_policy
+    given = (("startup", container.startup_probe), ("liveness", container.liveness_probe))
+    probes_set = [name for name, probe in given if probe is not None]
+    in_back_off = question.case.state.reason == "CrashLoopBackOff"
+    is_certain = bool(question.ended_as) and (question.has_end_events or (in_back_off and not probes_set))
+    evidence = [ending(question)]
+    if not question.has_end_events and probes_set:
+        text = f"its {listing(probes_set)} {plural(len(probes_set), 'probe')} may have ended it too"
+        evidence.append(spec(f"{text}: no event of that moment was in the input"))
+    return diagnosis("end.completed", *evidence, confidence=None if is_certain else Confidence.LIKELY, policy=policy)
 
 
 def _killed(question: TroubledCase) -> Diagnosis | None:
@@ -96,11 +131,13 @@ def _error_exit(question: TroubledCase) -> Diagnosis | None:
 
 def _unknown(question: TroubledCase) -> Diagnosis:
     state = question.case.state
-    said = (
-        f"waiting: {state.reason}" if state.reason else f"{count(state.restart_count, 'restart')}, no last state kept"
-    )
     warned = [event_told(event) for event in question.case.events if event.kind == "Warning"][-2:]
-    return diagnosis("unknown.restarted" if state.restart_count else "unknown.start", status(said), *warned)
+    if state.state == "waiting" and state.reason and outcome_of("waiting", state.reason) != UNTOLD:
+        return diagnosis("unknown.reason", *warned, reason=with_message(state.reason, state.message))
+    said = f"waiting: {state.reason}" if state.state == "waiting" and state.reason else ""
+    ended = [ending(question)] if question.exit_code is not None else []
+    kept = [] if ended else [status(said or f"{count(state.restart_count, 'restart')}, no last state kept")]
+    return diagnosis("unknown.restarted" if state.restart_count else "unknown.start", *kept, *ended, *warned)
 
 
 RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
@@ -109,6 +146,8 @@ RULES: tuple[Callable[[TroubledCase], Diagnosis | None], ...] = (
     out_of_memory,
     refused,
     node_lost,
+    not_started,
+    not_created,
     bad_command,
     runtime_memory,
     killed_children,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import MEMORY
 from planner.ground.words import duration, measured_bytes
-from planner.health.restarts.model import Diagnosis
+from planner.health.memory.suggestion import is_starved
+from planner.health.restarts.model import Confidence, Diagnosis
 from planner.health.restarts.pressure import names
 from planner.health.restarts.question import TroubledCase, counted, diagnosis, ending, event_told, spec, status
 from planner.health.restarts.signs import Sign
@@ -35,11 +36,19 @@ def out_of_memory(question: TroubledCase) -> Diagnosis | None:
     return diagnosis(
         "memory.limit",
         *evidence,
+        # the kernel says OOMKilled of a node that ran out as well: only the node's own event tells that apart
+        confidence=None if question.has_end_events or _is_full(question, limit) else Confidence.LIKELY,
         behind={"root": root},
         whose="its own" if own is not None else "its pod's",
         limit=format_amount(limit, MEMORY),
         after=f" {duration(ran)} after its start" if ran is not None and ran < 3_600 else "",
     )
+
+
+def _is_full(question: TroubledCase, limit: int) -> bool:
+    """Whether it was measured near its limit."""
+    usage = question.case.usage
+    return usage is not None and is_starved(limit, usage.working_set_bytes)
 
 
 def runtime_memory(question: TroubledCase) -> Diagnosis | None:

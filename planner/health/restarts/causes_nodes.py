@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from planner.ground.words import duration
-from planner.health.restarts.lines import template
+from typing import Any, Final
+
+from planner.ground.quantity import format_amount
+from planner.ground.vocabulary import CPU, is_extended_resource
+from planner.ground.words import duration, listing
 from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.pressure import names
 from planner.health.restarts.question import (
@@ -16,12 +19,12 @@ from planner.health.restarts.question import (
     spec,
     status,
 )
+from planner.health.restarts.status_messages import outcome_of_message, quoted, use_when_evicted, with_message
 from planner.kubernetes.nodes import is_ready, is_spot
-from planner.kubernetes.records import Event, Probe
+from planner.kubernetes.records import Event, Pod, Probe
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.status_reasons import outcome_of
 
-LOST_REASONS = frozenset(
-    {"NodeLost", "NodeShutdown", "Shutdown", "Terminated", "NodeAffinity", "ContainerStatusUnknown"}
-)
 NODE_GONE_EVENTS = frozenset(
     {"NodeNotReady", "Rebooted", "Shutdown", "RemovingNode", "DeletingNode", "PreemptScheduled", "SpotInterruption",
      "NodeControllerEviction", "TaintManagerEviction"}
@@ -37,24 +40,26 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
     """The node went away, or put the pod out."""
     case, pod, node = question.case, question.case.pod, question.case.node
     preempted, evicted = question.events("Preempted"), question.events("Evicted")
-    if preempted or pod.reason == "Preempting":
-        return diagnosis("node.preempted", _last_of(preempted, f"pod: {pod.reason}"))
-    if evicted or pod.reason == "Evicted":
-        why = f": {template(evicted[-1].message)}" if evicted else ""
-        behind = {"wants_memory": any("memory" in event.message for event in evicted)}
-        return diagnosis("node.evicted", _last_of(evicted, "pod: Evicted"), behind=behind, why=why)
+    outcome = outcome_of("pod", pod.reason)
+    if preempted or outcome.startswith("node.preempted"):
+        told = _last_of(preempted, f"pod: {with_message(pod.reason, pod.message)}")
+        return diagnosis("node.preempted" if preempted else outcome, told, node=pod.node_name)
+    if evicted or outcome == "evicted":
+        return _evicted(question, pod.message or (evicted[-1].message if evicted else ""))
     is_missing = case.has_nodes and bool(pod.node_name) and node is None
     is_down = node is not None and not is_ready(node)
-    is_lost = pod.reason in LOST_REASONS or question.ended_as in LOST_REASONS
+    is_lost, is_untold = outcome == "node.lost", question.ended_as == "ContainerStatusUnknown"
     rebooted = [*question.near_node_events(*NODE_GONE_EVENTS), *question.events(*NODE_GONE_EVENTS)]
-    unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error", "ContainerStatusUnknown")
-    if not (is_missing or is_down or is_lost or (rebooted and (unknown_end or question.exit_code in (137, 143, None)))):
+    unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error")
+    is_ended = rebooted and (unknown_end or question.exit_code in (137, 143, None))
+    if not (is_missing or is_down or is_lost or is_untold or is_ended):
         return None
     is_on_spot = node is not None and is_spot(node)
     said = (
         (is_missing, f"node {pod.node_name} isn't in the cluster any more"),
         (is_down, f"node {pod.node_name} isn't Ready"),
-        (is_lost, f"pod or container: {pod.reason or question.ended_as}"),
+        (is_lost, f"pod: {with_message(pod.reason, pod.message)}"),
+        (is_untold, "ended: ContainerStatusUnknown: the kubelet no longer found the container"),
     )
     return diagnosis(
         "node.lost",
@@ -66,15 +71,79 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
     )
 
 
+def eviction(message: str) -> tuple[str, dict[str, Any]]:
+    """The outcome that an eviction's message tells, and its words: of which resource the node, or the pod's own limit, ran out."""
+    outcome, words = outcome_of_message("evicted", message)
+    return outcome or "node.evicted", words
+
+
+def _evicted(question: TroubledCase, message: str) -> Diagnosis:
+    pod, container = question.case.pod, question.case.container.name
+    outcome, words = eviction(message)
+    amounts = use_when_evicted(message)
+    used = "; ".join(
+        f"{amount} used, {requested} requested"
+        if name == container
+        else f"{name}: {amount} used, {requested} requested"
+        for name, amount, requested in amounts
+    )
+    evidence = [status(f"pod: {with_message(pod.reason, pod.message)}")] if pod.reason else []
+    evidence += [event_told(event) for event in question.events("Evicted")[-1:]]
+    why = f": {quoted(message)}" if message else ""
+    return diagnosis(outcome, *evidence, node=pod.node_name, why=why, used=f" ({used})" if used else "", **words)
+
+
 def refused(question: TroubledCase) -> Diagnosis | None:
-    """The kubelet refused the pod, or its time was up."""
-    reason = question.case.pod.reason
-    if reason == "DeadlineExceeded":
-        return diagnosis("node.deadline", status("pod: DeadlineExceeded"))
-    if reason != "UnexpectedAdmissionError" and not reason.startswith("OutOf"):
+    """The kubelet refused the pod at admission, or its time was up.
+
+    A reason that no row of the table has is a refusal too where the kubelet says that it rejected the pod, most likely one
+    where none of its containers ever ran. Source: kubernetes `pkg/kubelet/kubelet.go` `rejectPod`.
+    """
+    pod = question.case.pod
+    outcome, confidence = outcome_of("pod", pod.reason), None
+    if outcome == "node.deadline":
+        return diagnosis(outcome, question.told_as("pod", pod.reason, pod.message))
+    if outcome == "refused":
+        outcome = outcome_of_message("refused", pod.message)[0] or "refused.unsaid"
+    elif not outcome and is_refused(pod):
+        outcome = "refused.unsaid"
+        confidence = None if pod.message.startswith(_REJECTED) else Confidence.LIKELY
+    if not outcome.startswith("refused."):
         return None
-    told = map(event_told, question.events(reason)[-1:])
-    return diagnosis("node.refused", status(f"pod: {reason}"), *told, reason=reason)
+    told = map(event_told, question.events(pod.reason)[-1:])
+    return diagnosis(
+        outcome,
+        question.told_as("pod", pod.reason, pod.message),
+        *told,
+        confidence=confidence,
+        reason=pod.reason,
+        node=pod.node_name,
+        amounts=_asked_for(pod),
+    )
+
+
+_REJECTED: Final = "Pod was rejected"
+
+
+def is_refused(pod: Pod) -> bool:
+    """Whether its node's kubelet didn't admit the pod: it failed with a reason, and none of its containers ever ran."""
+    outcome = outcome_of("pod", pod.reason)
+    if pod.phase != "Failed" or not pod.reason or not pod.node_name:
+        return False
+    if outcome:
+        return outcome.startswith("refused")
+    has_run = any(one.started_at or one.last_started_at or one.restart_count for one in pod.containers)
+    return pod.message.startswith(_REJECTED) or not has_run
+
+
+def _asked_for(pod: Pod) -> str:
+    """``4 nvidia.com/gpu, 1 cpu``: what a NUMA node would have to give, devices first."""
+    requests = pod_requests(pod.spec)
+    order = sorted(requests, key=lambda name: (not is_extended_resource(name), name))
+    asked = [
+        f"{format_amount(requests[name], name)} {name}" for name in order if is_extended_resource(name) or name == CPU
+    ]
+    return listing(asked) or "what it asks for"
 
 
 def probes(question: TroubledCase) -> Diagnosis | None:
@@ -86,17 +155,26 @@ def probes(question: TroubledCase) -> Diagnosis | None:
         killing = question.events("Killing", having=f"failed {name.lower()} probe")
         unhealthy = question.events("Unhealthy", having=f"{name} probe failed")
         ended_by_kubelet = question.exit_code in (137, 143, 0)
-        fits = (
-            probe is not None
-            and question.exit_code in (137, 143)  # with 0 it may have ended by itself: only an event can tell
-            and question.case.state.restart_count > 1
-            and _run_fits(question, probe)
-        )
+        fits = probe is not None and _may_have_killed(question) and _run_fits(question, probe)
         if not killing and not (unhealthy and ended_by_kubelet) and not fits:
             continue
-        confidence = Confidence.CERTAIN if killing else Confidence.LIKELY if unhealthy else Confidence.POSSIBLE
+        # a startup probe of its own says that it is a server, and one that hasn't started yet was killed by no other probe
+        is_server = name == "Startup" and question.case.state.started is not True and not question.has_end_events
+        confidence = Confidence.LIKELY if unhealthy or is_server else Confidence.POSSIBLE
+        confidence = Confidence.CERTAIN if killing else confidence
         return _killed_by(question, name.lower(), cause, probe, confidence)
     return None
+
+
+def _may_have_killed(question: TroubledCase) -> bool:
+    """Whether the last ending looks like a probe's kill though no event says so.
+
+    A program that handles SIGTERM ends with 0. Where the events of that moment were looked at, none of them being a kill
+    tells that it ended by itself; after SIGKILL a second restart is asked for, since others kill as well.
+    """
+    if question.exit_code in (137, 143):
+        return question.case.state.restart_count > 1 or not question.has_end_events
+    return question.exit_code == 0 and not question.has_end_events
 
 
 def patience_seconds(probe: Probe) -> int:

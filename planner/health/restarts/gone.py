@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
+from planner.ground.records import replace
 from planner.ground.words import Text, count, short_name
 from planner.health.memory.pod_names import Makers
+from planner.health.restarts.causes_nodes import eviction
 from planner.health.restarts.lines import template
-from planner.health.restarts.model import Activity, Evidence, EvidenceSource, Loop
-from planner.health.restarts.question import diagnosis
+from planner.health.restarts.model import Activity, Cause, Evidence, EvidenceSource, Loop
+from planner.health.restarts.question import OUTCOMES, diagnosis
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot
 
@@ -44,6 +46,8 @@ def _loop(workload: str, outcome: str, events: list[Event]) -> Loop:
     pods = tuple(sorted({event.object_name for event in events}))
     texts = [f"{event.object_name}: {event.reason}: {template(event.message)}" for event in events[-3:]]
     found = diagnosis(outcome, *(Evidence(EvidenceSource.EVENT, text) for text in texts))
+    if found.cause is Cause.EVICTED:
+        found = replace(found, cure=OUTCOMES[eviction(events[-1].message)[0]].cure)
     that = f"{count(len(pods), 'pod')} that the snapshot no longer holds"
     return Loop(
         workload=workload,

@@ -38,6 +38,10 @@ class Cause(Worded):
     BAD_COMMAND = "bad_command", "command can't be run"
     IMAGE = "image", "image"
     CONFIG = "config", "configuration missing"  # a Secret, ConfigMap or key it names isn't there
+    SECURITY = "security", "security context"  # runAsNonRoot, or a profile that the node can't apply
+    HOOK = "hook", "postStart hook"  # failed: the kubelet kills the container
+    GPU_DRIVER = "gpu_driver", "GPU driver on the node"  # missing, too old, or NVIDIA's runtime fails
+    RUNTIME = "runtime", "container runtime"  # the node's runtime can't start it, and command and image aren't to blame
     VOLUME = "volume", "volume"  # a volume can't be mounted
     DEPENDENCY = "dependency", "another service doesn't answer"  # another service it needs at start doesn't answer
     NODE_LOST = "node_lost", "node lost"  # node gone, shut down or rebooted: spot and preemptible nodes

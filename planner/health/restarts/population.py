@@ -17,7 +17,7 @@ from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import start_seconds
-from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Snapshot
+from planner.kubernetes.records import Container, ContainerState, Event, Node, Pod, PodLog, Presence, Snapshot
 
 SETTLED_SECONDS = 86_400.0  # restarted longer ago than this and running since: it works
 FEW_CHILD_KILLS = 2  # one late worker in a log is not yet a story
@@ -36,6 +36,7 @@ class ContainerCase(Record):
     taken_at: float
     node: Node | None  # None: not bound, or the node isn't in the snapshot
     has_nodes: bool  # whether the snapshot lists nodes at all
+    has_events: bool  # whether the snapshot lists events
     events: tuple[Event, ...]  # about the pod, those that name another container left out
     node_events: tuple[Event, ...]
     lines: tuple[str, ...]
@@ -114,6 +115,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
                     taken_at=snapshot.taken_at,
                     node=nodes.get(pod.node_name),
                     has_nodes=bool(nodes),
+                    has_events=not snapshot.presence.get("Event", Presence.PRESENT).is_lacking,
                     events=tuple([event for event in of_pod if _is_about(event, pod, container.name)])
                     if of_pod
                     else (),

@@ -14,9 +14,12 @@ from planner.health.restarts.model import Cause, Confidence, Diagnosis, Evidence
 from planner.health.restarts.population import ContainerCase
 from planner.health.restarts.pressure import Pressure
 from planner.health.restarts.signs import Hit
+from planner.health.restarts.status_messages import with_message
 from planner.kubernetes.records import EMPTY, Event
+from planner.kubernetes.status_reasons import Place
 
 SAME_MOMENT_SECONDS = 300.0
+EVENT_TTL_SECONDS = 3_600.0
 
 
 class _Outcome(Record):
@@ -71,6 +74,34 @@ class TroubledCase(Record):
         """The reason of the last ending, such as OOMKilled, Error, Completed; empty when it never ended."""
         state = self.case.state
         return state.reason if state.state == "terminated" else state.last_reason
+
+    @property
+    def reasons(self) -> tuple[tuple[Place, str, str], ...]:
+        """Place, reason and message of what the container waits for and of its last ending."""
+        state = self.case.state
+        reasons: list[tuple[Place, str, str]] = []
+        if state.state == "waiting" and state.reason:
+            reasons.append(("waiting", state.reason, state.message))
+        if self.ended_as:
+            message = state.message if state.state == "terminated" else state.last_message
+            reasons.append(("terminated", self.ended_as, message))
+        return tuple(reasons)
+
+    def told_as(self, place: Place, reason: str, message: str) -> Evidence:
+        """A reason with its message as evidence."""
+        head = (
+            "waiting" if place == "waiting" else "pod" if place == "pod" else f"ended with exit code {self.exit_code}"
+        )
+        return status(f"{head}: {with_message(reason, message)}")
+
+    @property
+    def has_end_events(self) -> bool:
+        """Whether the events of the last ending were looked at: what a probe, a hook or the node did there stands in them.
+
+        The API server keeps events for an hour (kube-apiserver ``--event-ttl``), so that of an older ending there are none.
+        """
+        ended = self.case.ended_at
+        return self.case.has_events and (ended is None or self.case.taken_at - ended <= EVENT_TTL_SECONDS)
 
     @property
     def run_seconds(self) -> float | None:

@@ -13,7 +13,6 @@ from planner.health.memory.pod_names import usages_by_workload
 from planner.health.memory.suggestion import Suggestion, suggest
 from planner.health.restarts import noise
 from planner.health.restarts.causes import diagnose, is_troubled
-from planner.health.restarts.causes_start import IMAGE_REASONS
 from planner.health.restarts.gone import gone
 from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, RestartReport
 from planner.health.restarts.population import ContainerCase, Population, cases
@@ -140,6 +139,7 @@ def _suggestion(case: ContainerCase, diagnosis: Diagnosis, population: Populatio
         [peer.usage for peer in population.peers(case) if peer.usage],
         working=[peer.container for peer in population.peers(case)],
         was_oom_killed=diagnosis.cause is Cause.OOM_OWN_LIMIT,
+        is_short=True,
     )
 
 
@@ -152,9 +152,7 @@ def _activity(case: ContainerCase, diagnosis: Diagnosis) -> Activity:
         diagnosis.cause is Cause.NODE_LOST and case.pod.phase == "Failed"
     ):
         return Activity.GONE
-    if state.restart_count == 0 and (
-        state.reason in IMAGE_REASONS or (state.state == "waiting" and not state.last_state)
-    ):
+    if state.restart_count == 0 and state.state == "waiting" and state.reason != "CrashLoopBackOff":
         return Activity.NOT_STARTING
     if state.restart_count == 0 and state.state == "running":
         return Activity.SILENT

@@ -28,7 +28,7 @@ LOOP: Final[tuple[Column[Loop], ...]] = (
     Column("memory_limit_bytes", heading=None),
     Column("working_set_bytes", lambda loop: loop.seen_bytes, heading=None),
     Column("working_set_where_it_works_bytes", lambda loop: loop.peers.working_set_bytes if loop.peers else None, heading=None),
-    Column("suggested_memory_request_bytes", lambda loop: loop.suggestion.memory_request_bytes if loop.suggestion else None, heading=None, metric="suggested_memory_request", unit="bytes"),
+    Column("suggested_memory_request_bytes", lambda loop: (loop.suggestion.memory_request_bytes or None) if loop.suggestion else None, heading=None, metric="suggested_memory_request", unit="bytes"),
     Column("suggested_memory_limit_bytes", lambda loop: loop.suggestion.memory_limit_bytes if loop.suggestion else None, heading=None),
     Column("noise_lines", lambda loop: len(loop.noise), heading=None),
     Column("sentence", heading=None),

@@ -40,6 +40,7 @@ from planner.kubernetes.pods import system_directory
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
 from planner.kubernetes.requests import at_once
 from planner.kubernetes.requests import pod_requests as pod_requests_of
+from planner.kubernetes.status_reasons import RUNTIME_MESSAGES
 
 DEFAULT_GRACE_SECONDS = 30
 MOUNTED_BY_ADMISSION = "kube-api-access-"  # volume the ServiceAccount admission plugin adds, named anew for each pod
@@ -125,7 +126,7 @@ def finished(
         nominated_node_name=text(status.nominated_node_name), phase=text(status.phase) or "Pending", is_ready=is_ready,
         ready_at=ready_at, scheduled_at=scheduled_at, unschedulable_message=text(unschedulable_message),
         started_at=seconds(status.start_time), containers=_container_states(status, text, seconds),
-        qos_class=text(status.qos_class), reason=text(status.reason),
+        qos_class=text(status.qos_class), reason=text(status.reason), message=said(status.message or ""),
         claim_names=FrozenMap({c.name: c.resource_claim_name or "" for c in claims}) if claims else EMPTY,
     )  # fmt: skip
     content = b"".join((b"Pod", wire.encode(pod), known.digest, nodes, (node_name or "").encode()))
@@ -234,6 +235,7 @@ def _container_states(
                     name=text(one.name), is_init=is_init, ready=bool(one.ready), started=one.started,
                     restart_count=one.restart_count or 0, state=state, reason=reason, message=message, exit_code=exit_code,
                     signal=signal, started_at=started_at, finished_at=finished_at, last_state=last[0], last_reason=last[1],
+                    last_message=last[2],
                     last_exit_code=last[3], last_signal=last[4], last_started_at=last[5], last_finished_at=last[6],
                 )
             )  # fmt: skip
@@ -252,7 +254,10 @@ def _state(
         return ("waiting", text(waiting.reason), text(said(waiting.message or "")), None, None, None, None)
     if (ended := state.terminated) is not None:
         started, finished = seconds(ended.started_at), seconds(ended.finished_at)
-        return ("terminated", text(ended.reason), "", ended.exit_code, ended.signal, started, finished)
+        if ended.reason not in RUNTIME_MESSAGES:
+            ended.message = None  # a program's own last words (/dev/termination-log, or the end of its log)
+        message = text(said(ended.message or ""))
+        return ("terminated", text(ended.reason), message, ended.exit_code, ended.signal, started, finished)
     return _NO_STATE
 
 
