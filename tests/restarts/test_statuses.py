@@ -466,3 +466,24 @@ def test_what_is_suggested_is_taken_by_the_api_server_and_rolls_out(with_metrics
 def test_without_trouble_and_without_metrics_drift_suggests_nothing() -> None:
     quiet = replace(starved(with_metrics=False), logs=())
     assert [one.suggestions for one in drift((quiet,)).services] == [()]
+
+
+@pytest.mark.parametrize(
+    ("reason", "kept"), [("StartError", True), ("ContainerCannotRun", True), ("Error", False), ("OOMKilled", False)]
+)
+def test_only_messages_that_the_runtime_wrote_are_read_of_containers_that_ended(
+    reason: str, kept: bool, tmp_path: Path
+) -> None:
+    """A program's own last words (/dev/termination-log) may hold anything."""
+    ended = {"terminated": {"exitCode": 1, "reason": reason, "message": "order 4711 of Mr. Brown"}}
+    status = {"name": "api", "restartCount": 1, "state": ended, "lastState": ended}
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "api-1", "namespace": "dev", "uid": "u1"},
+        "spec": {"nodeName": "n1", "containers": [{"name": "api", "image": "api:1"}]},
+        "status": {"phase": "Running", "containerStatuses": [status]},
+    }  # fmt: skip
+    path = tmp_path / "pod.json"
+    path.write_text(json.dumps(pod))
+    state = read_cluster(str(path)).pods[0].containers[0]
+    text = "order 4711 of Mr. Brown" if kept else ""
+    assert (state.message, state.last_message) == (text, text)
