@@ -17,7 +17,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Idle
 from planner.kubernetes.queues import queued
-from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, either, units_of
 from planner.pricing.bill import owned_by_node
@@ -25,6 +25,7 @@ from planner.pricing.cluster import NodeCost, cluster_cost
 from planner.pricing.commitments import paid_for
 from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.run import Revision
 from planner.rollout.told import less_sure
@@ -50,6 +51,8 @@ class GatedWorkload(Record):
     exception : that of the policy which lets it pass, if any
     is_growth_automatic : for growth: that is an autoscaler's, within a maximum that is known
     warnings : what is told though it passes: a scale-up of that pool that failed lately
+    preempted : pods of others that make way for it, alone or together
+    doubts : all that its answer, alone or together, isn't sure of
     """
 
     workload: str
@@ -80,6 +83,8 @@ class GatedWorkload(Record):
     warnings: tuple[Text, ...] = ()
     nouns: Nouns = GPUS  # what its GPUs are a number of
     rules: str = ""  # whose, of another project, where they weren't recorded
+    preempted: tuple[str, ...] = ()  # namespace/pod
+    doubts: tuple[Doubt, ...] = ()
 
 
 _GRAVITY: Final = {Verdict.STUCK: 0, Verdict.UNKNOWN: 1, Verdict.NEEDS_GROWTH: 2, Verdict.COMPLETES: 3}
@@ -91,6 +96,7 @@ def untold(one: UnknownObject) -> GatedWorkload:
         workload=one.key, is_new=not one.may_help, verdict=Verdict.UNKNOWN, alone=Verdict.UNKNOWN,
         together=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=Text(f"not known: {one.what}. {one.mend}".rstrip(". ")),
         more_gpus=one.gpus, is_told=False,
+        doubts=(Doubt(about=one.key, why=Text(one.what), could_change=Effect.VERDICT, advice=one.mend),),
     )  # fmt: skip
 
 
@@ -142,6 +148,8 @@ def gated(
         is_suspended=is_suspended and not _is_queued(snapshot, change),  # Kueue resumes what it lets in
         is_growth_automatic=bool(grown) and all(rollout_result.is_growth_automatic for rollout_result in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
+        preempted=tuple(dict.fromkeys((*alone.preempted, *together.preempted))),
+        doubts=each_once((*alone.doubts, *together.doubts)),
     )
 
 
@@ -281,9 +289,13 @@ def limits_passed(policy: GatePolicy, gpus: int, nouns: Nouns, dollars: float | 
 
 
 # ── the whole change ─────────────────────────────────────────────────────────────────────────────────────────────────
-def apart(findings: list[Finding]) -> tuple[Finding, ...]:
-    """Each once, but those that are told with their workload."""
-    return tuple(dict.fromkeys(finding for finding in findings if finding.code not in BESIDE))
+def apart(findings: list[Finding], *, passes: bool) -> tuple[Finding, ...]:
+    """Each once, but those that are told with their workload. What passes although it can't work is let pass by the policy: its errors
+    are warnings then."""
+    once = dict.fromkeys(finding for finding in findings if finding.code not in BESIDE)
+    return tuple(
+        replace(one, severity=Severity.WARNING) if passes and one.severity is Severity.ERROR else one for one in once
+    )
 
 
 def beyond_today(parts: list[GatedWorkload]) -> tuple[int, Nouns, float | None]:

@@ -19,7 +19,7 @@ BESIDE: Final = frozenset({SCALE_UP_FAILED, QUOTA_SHORT})
 """Codes of what stands beside the verdict of one workload, wherever it is told."""
 
 
-def doubts(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:
+def may_not_come(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> tuple[Finding, ...]:
     """Why those of `nodes` that are the pool's may not come although it may grow: tries that failed lately, quotas. They stand beside
     a verdict, never in place of it."""
     new = [node for node in nodes if pool_key(node) == pool.name]

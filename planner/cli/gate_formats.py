@@ -18,6 +18,7 @@ from planner.kubernetes.records import Severity
 from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
 from planner.questions.wording import listed
 from planner.rollout.answers import Verdict
+from planner.rollout.doubts import AS_DOUBTS, Doubt, Effect
 from planner.sources.manifests import Place
 
 MARK: Final = "<!-- headroom gate -->"  # a pipeline finds its own comment by it, and edits it
@@ -25,6 +26,7 @@ _MOST_CHARACTERS: Final = 60_000  # GitHub takes 65,536 of a comment
 _MOST_ROWS: Final = 100
 _MOST_TOLD: Final = 20
 _SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_DOUBT_RULE: Final = "headroom/doubt"
 _RULES: Final = {
     Verdict.STUCK: "The rollout would never complete",
     Verdict.NEEDS_GROWTH: "The rollout completes only once a node pool has grown",
@@ -53,11 +55,12 @@ def text(found: GateAnswer, source: str) -> str:
     parts += [f"policy: {one}" for one in _expired(found)]
     parts.append(_takes(found))
     parts += [f"meanwhile: {event_beside.sentence}" for event_beside in found.meanwhile]
+    parts += _beside(found)
     parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
     parts += [
         f"{finding.severity.value}: {finding.object + ': ' if finding.object else ''}{finding.what}. {finding.mend}"
         for finding in found.findings
-        if finding.severity is not Severity.INFO
+        if finding.severity is not Severity.INFO and finding.code not in AS_DOUBTS
     ]
     lines = printable("\n".join([*parts, f"from {source}"])).rstrip().split("\n")
     columns = terminal.width()  # what is indented by four is a command
@@ -81,6 +84,7 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*found.refusals, *_expired(found)))]
     parts.append(f"{literal(_takes(found))}\n")
     parts += [f"- meanwhile: {literal(event_beside.sentence)}\n" for event_beside in found.meanwhile]
+    parts += [f"- {literal(line)}\n" for line in _beside(found)]
     if found.unchanged:
         parts.append(f"Unchanged: {literal(listing(found.unchanged, most=10))}\n")
     parts.append(f"<sub>From {literal(source)}, by Headroom {version('headroom-planner')}</sub>\n")
@@ -121,7 +125,10 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     }
     skipped = str(sum(case.find("skipped") is not None for case in cases))
     suites = ET.Element("testsuites", name="headroom", **counts)
-    ET.SubElement(suites, "testsuite", name="headroom gate", skipped=skipped, **counts).extend(cases)
+    suite = ET.SubElement(suites, "testsuite", name="headroom gate", skipped=skipped, **counts)
+    suite.extend(cases)
+    if beside := _beside(found):  # after the cases, as the schema has it
+        ET.SubElement(suite, "system-out").text = _xml("\n".join(beside))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
 
@@ -151,19 +158,40 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
             said = f"{part.exception.reason} (until {part.exception.expires})"
             result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": said}]
         results.append(result)
+    results += [_doubted(doubt, len(rules), places) for doubt in found.doubts]
     driver = {
         "name": "headroom",
         "version": version("headroom-planner"),
         "rules": [
-            {"id": f"headroom/{verdict.value}", "shortDescription": {"text": said}} for verdict, said in _RULES.items()
+            *(
+                {"id": f"headroom/{verdict.value}", "shortDescription": {"text": said}}
+                for verdict, said in _RULES.items()
+            ),
+            {"id": _DOUBT_RULE, "shortDescription": {"text": "What the answer isn't sure of"}},
         ],
     }
-    run = {
-        "tool": {"driver": driver},
-        "results": results,
-        "invocations": [{"executionSuccessful": True, "exitCode": found.exit_status}],
-    }
+    invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": found.exit_status}
+    if found.preempted:
+        message = {"text": printable(_preempted(found))}
+        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": message}]
+    run = {"tool": {"driver": driver}, "results": results, "invocations": [invocation]}
     return as_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
+
+
+def _doubted(doubt: Doubt, rule: int, places: Mapping[str, Place]) -> dict[str, Any]:
+    """A doubt as a result, at the place of the workload that it is about."""
+    place = places.get(doubt.about)
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place.file if place else "stdin")}}
+    if place and place.line:
+        physical["region"] = {"startLine": place.line}
+    return {
+        "ruleId": _DOUBT_RULE,
+        "ruleIndex": rule,
+        "level": "warning" if doubt.could_change is Effect.VERDICT else "note",
+        "message": {"text": printable(str(doubt.sentence))},
+        "partialFingerprints": {"headroom/doubt": f"{doubt.about}: {doubt.why}"},
+        "locations": [{"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": doubt.about}]}],
+    }
 
 
 def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
@@ -177,6 +205,12 @@ def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
         place = places.get(part.workload)
         about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
         lines.append(_annotation(level, "\n".join([_why(part), *_ways(part)]), title=part.workload, **about))
+    for doubt in found.doubts:
+        place = places.get(doubt.about)
+        about = {"file": place.file, "line": str(place.line) if place.line else ""} if place else {}
+        level = "warning" if doubt.could_change is Effect.VERDICT else "notice"
+        lines.append(_annotation(level, str(doubt.sentence), title=doubt.about, **about))
+    lines += [_annotation("warning", _preempted(found), title="headroom gate")] if found.preempted else []
     level = "notice" if found.passes else "error"
     lines += [_annotation(level, str(one), title="headroom gate") for one in (found.sentence, *found.refusals)]
     return "".join(f"{line}\n" for line in lines)
@@ -198,6 +232,15 @@ def _command(value: str) -> str:
 # ── what they share ──────────────────────────────────────────────────────────────────────────────────────────────────
 def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
     return listed(WORKLOADS, found, found.workloads[:most])
+
+
+def _beside(found: GateAnswer) -> list[str]:
+    """What stands beside the verdict whatever it is: pods of others that make way, and every doubt."""
+    return [*([_preempted(found)] if found.preempted else []), *(str(doubt.sentence) for doubt in found.doubts)]
+
+
+def _preempted(found: GateAnswer) -> str:
+    return f"preempted on the way: {listing(found.preempted, most=_MOST_TOLD)}"
 
 
 def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:

@@ -31,6 +31,7 @@ from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies.scripts import in_context, script, steps_of
 from planner.rollout.answers import RolloutResult, Step, Verdict
 from planner.rollout.choice import Weights
+from planner.rollout.doubts import AS_DOUBTS
 from planner.rollout.wording import WORD, details
 from planner.sources import bounded
 from planner.sources.cluster import context_of
@@ -219,7 +220,10 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
     if result.ties:
-        terminal.say(f"placement: {result.ties.sentence}")
+        proven = " (proven)" if result.ties.proven else ""
+        terminal.say(f"placement: {result.ties.outcome}{proven}")
+    for doubt in result.doubts:
+        terminal.say(str(doubt.sentence), indent="  ")
     for event in result.meanwhile:
         terminal.say(str(event.sentence), head="meanwhile: ", indent="  ")
     if result.preempted:
@@ -232,7 +236,7 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         _print_steps(remedy.steps)
     for applied in result.apply:
         _print_applied(applied)
-    for finding in result.findings:
+    for finding in (one for one in result.findings if one.code not in AS_DOUBTS):
         click.echo()
         terminal.say(f"{finding.severity.value}: {finding.what}. {finding.mend}", indent="  ")
     click.echo(f"\nfrom {snapshot.source}")

@@ -44,6 +44,18 @@ def get_command(kinds: Iterable[str] = SNAPSHOT_KINDS) -> str:
     return f"kubectl get {','.join(resource_of(kind) for kind in kinds)} --all-namespaces --output json"
 
 
+def list_command(kind: str) -> str:
+    """The command that writes the API's own list of `kind`, which says its kind where it is empty, too."""
+    row = next((one for one in LISTED.values() if one.kind == kind), None) if kind not in wire.READ else None
+    if row is not None:
+        path, resource = row.paths[0], row.resource
+    else:
+        known = wire.READ[kind]
+        root, resource = f"/apis/{known.group}" if known.group else "/api", known.resource
+        path = f"{root}/{known.versions[0]}/{resource}"
+    return f"kubectl get --raw {path} > {resource}.json"
+
+
 def _folded(command: str) -> str:
     """The command in lines that a page is wide enough for."""
     kinds, options = command.split(" --all-namespaces", 1)

@@ -27,7 +27,7 @@ LOWEST_SPOT_RATIO: Final = 0.2
 LEAST_COVERAGE: Final = 0.5
 
 
-class Doubt(StrEnum):
+class PriceDoubt(StrEnum):
     CONFLICT = "conflict"  # several prices for one thing: the old one is kept
     FAR_FROM_BOOK = "far_from_book"  # the old one is kept
     NOT_A_DISCOUNT = "not_a_discount"  # Spot or Flex-start not below on demand: the old one is kept
@@ -37,14 +37,14 @@ class Doubt(StrEnum):
 
     @property
     def keeps_old(self) -> bool:
-        return self not in (Doubt.MOVED, Doubt.VERY_LOW)
+        return self not in (PriceDoubt.MOVED, PriceDoubt.VERY_LOW)
 
 
 class Disagreement(Record):
     """A price that was not simply taken over. `old` is None where the book had none."""
 
     key: UnitKey
-    doubt: Doubt
+    doubt: PriceDoubt
     new: tuple[float, ...]
     old: float | None
     sku_ids: tuple[str, ...]
@@ -127,7 +127,9 @@ def _settle_conflicts(
         if len(values) == 1:
             single[key] = min(units, key=lambda unit: unit.sku_id)
         else:
-            doubts.append(_doubt(book, key, Doubt.CONFLICT, units, f"the catalogue has {len(values)} prices for it"))
+            doubts.append(
+                _doubt(book, key, PriceDoubt.CONFLICT, units, f"the catalogue has {len(values)} prices for it")
+            )
     return single, doubts
 
 
@@ -144,13 +146,13 @@ def _check_values(book: PriceBook, single: dict[UnitKey, UnitPrice]) -> tuple[li
             )
             ratio = unit.list_unit_price / demand.list_unit_price if demand else None
             if ratio is not None and ratio >= 1:
-                doubt, why = Doubt.NOT_A_DISCOUNT, f"it is {ratio:.0%} of the on-demand price"
+                doubt, why = PriceDoubt.NOT_A_DISCOUNT, f"it is {ratio:.0%} of the on-demand price"
             elif ratio is not None and ratio <= LOWEST_SPOT_RATIO and not is_near:
-                doubt, why = Doubt.VERY_LOW, f"it is {ratio:.0%} of the on-demand price"
+                doubt, why = PriceDoubt.VERY_LOW, f"it is {ratio:.0%} of the on-demand price"
             elif old is not None and not is_near:
-                doubt, why = Doubt.MOVED, _moved(unit, old)
+                doubt, why = PriceDoubt.MOVED, _moved(unit, old)
         elif old is not None and not is_near:
-            doubt, why = Doubt.FAR_FROM_BOOK, _moved(unit, old)
+            doubt, why = PriceDoubt.FAR_FROM_BOOK, _moved(unit, old)
         if doubt is not None:
             doubts.append(_doubt(book, key, doubt, [unit], why))
         if doubt is None or not doubt.keeps_old:
@@ -181,7 +183,7 @@ def _check_hosts(
                 )
     kept = {key: unit for key, unit in single.items() if not _is_bad_host(key, bad)}
     doubts = [
-        _doubt(book, key, Doubt.HOST_FAR_FROM_BOOK, [unit], bad[key.product, key.region_id, key.provisioning])
+        _doubt(book, key, PriceDoubt.HOST_FAR_FROM_BOOK, [unit], bad[key.product, key.region_id, key.provisioning])
         for key, unit in single.items()
         if _is_bad_host(key, bad)
     ]
@@ -197,7 +199,7 @@ def _moved(unit: UnitPrice, old: UnitPrice) -> str:
     return f"it moved by {unit.list_unit_price / old.list_unit_price - 1:+.0%} since {old.as_of}"
 
 
-def _doubt(book: PriceBook, key: UnitKey, doubt: Doubt, units: list[UnitPrice], why: str) -> Disagreement:
+def _doubt(book: PriceBook, key: UnitKey, doubt: PriceDoubt, units: list[UnitPrice], why: str) -> Disagreement:
     old = book.units.get(str(key))
     news = tuple(sorted({unit.list_unit_price for unit in units}))
     shown = " and ".join(f"{new:g}" for new in news)

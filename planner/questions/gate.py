@@ -32,11 +32,12 @@ from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
-from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
+from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.remedies.rollouts import growing, rollout
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
+from planner.rollout.doubts import Doubt, check_answer, each_once
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 
@@ -59,7 +60,8 @@ class GateAnswer(Record):
 
     `together` is the verdict of all workloads at once. `extra_gpus` and `extra_usd_per_month` are the whole change's (those
     of excepted workloads left out): what it asks for beyond today, or what has to be added for it, whichever is more.
-    `meanwhile`: what was to happen beside all of them.
+    `meanwhile`: what was to happen beside all of them. `doubts`: all that the answers of its workloads, alone and together, aren't
+    sure of; `preempted`: pods of others that make way (namespace/pod). With an error among its findings it doesn't pass.
     """
 
     sentence: Text
@@ -76,6 +78,11 @@ class GateAnswer(Record):
     findings: tuple[Finding, ...]
     meanwhile: tuple[EventBeside, ...] = ()
     nouns: Nouns = GPUS  # what `extra_gpus` are a number of
+    doubts: tuple[Doubt, ...] = ()  # those that could change the most first
+    preempted: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_answer(passes=self.passes, is_called_proven=False, doubts=self.doubts, findings=self.findings)
 
 
 @allowed(units=LIST_UNITS)
@@ -126,7 +133,8 @@ def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[Gate
     return GateAnswer(
         sentence=Text(f"passes: the change rolls nothing{also}"), passes=True, exit_status=ExitStatus.ANSWERED,
         workloads=(), together=Verdict.COMPLETES, together_sentence=NO_WORDS, unchanged=unchanged, refusals=(),
-        extra_gpus=0, extra_usd_per_month=0.0, expired=expired, findings=manifest.findings,
+        extra_gpus=0, extra_usd_per_month=0.0, expired=expired,
+        findings=apart(list(manifest.findings), passes=True),
     )  # fmt: skip
 
 
@@ -144,22 +152,18 @@ def _answer(
     if status is ExitStatus.ANSWERED:
         status = held_to_limits(counted, dollars, policy, is_refused=bool(refusals))
     findings = [*(together.findings if together is not None else ()), *manifest.findings]
+    passes = status is ExitStatus.ANSWERED
     return GateAnswer(
-        sentence=Text(gate_sentence(parts, counted, status)),
-        passes=status is ExitStatus.ANSWERED,
-        exit_status=status,
+        sentence=Text(gate_sentence(parts, counted, status)), passes=passes, exit_status=status,
         workloads=tuple(parts),
         together=verdict_of_all(together, manifest),
         together_sentence=together.sentence if together else NO_WORDS,
-        unchanged=unchanged,
-        refusals=refusals,
-        extra_gpus=gpus,
-        nouns=nouns,
-        extra_usd_per_month=dollars,
-        expired=expired,
-        findings=apart(findings),
+        unchanged=unchanged, refusals=refusals, extra_gpus=gpus, nouns=nouns, extra_usd_per_month=dollars, expired=expired,
+        findings=apart(findings, passes=passes),
         meanwhile=together.meanwhile if together is not None else (),
-    )
+        doubts=each_once(doubt for part in parts for doubt in part.doubts),
+        preempted=tuple(dict.fromkeys(pod for part in parts for pod in part.preempted)),
+    )  # fmt: skip
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,6 +235,7 @@ def facts(found: GateAnswer) -> Iterator[Fact]:
 
 
 _MEANWHILE: Final[Listing[GateAnswer, EventBeside]] = Listing(name="meanwhile", columns=EVENTS, is_shown=False)
+_DOUBTS: Final[Listing[GateAnswer, Doubt]] = Listing(name="doubts", columns=DOUBTS, is_shown=False)
 
 
 QUESTION: Final = Question(
@@ -244,6 +249,6 @@ QUESTION: Final = Question(
         Figure("gate_extra_cost", lambda found: found.extra_usd_per_month, USD_A_MONTH),
     ),
     facts=facts,
-    listings=(WORKLOADS, _REMEDIES, _MEANWHILE),
+    listings=(WORKLOADS, _REMEDIES, _MEANWHILE, _DOUBTS),
     status=lambda found: ExitStatus(found.exit_status),
 )

@@ -1,4 +1,4 @@
-"""What happens beside a rollout: the setting of every question that plays one."""
+"""What happens beside a rollout: the setting of every question that plays one; and the columns of its events and its doubts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from planner.ground.settings import setting
 from planner.ground.sheet import Column
 from planner.inventory.pool_limits import PoolLimits
 from planner.rollout.answers import EventBeside
+from planner.rollout.doubts import Doubt
 
 _FORMS: Final = "; ".join(f"{form} ({does})" for form, does in FORMS.values())
 
@@ -56,3 +57,6 @@ EVENTS: Final[tuple[Column[EventBeside], ...]] = tuple(
     )
 )  # fmt: skip
 """Of one event beside a rollout, and how late it may come."""
+
+DOUBTS: Final[tuple[Column[Doubt], ...]] = tuple(Column(name) for name in ("about", "could_change", "why", "advice"))
+"""Of one thing that an answer isn't sure of."""

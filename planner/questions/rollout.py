@@ -25,7 +25,7 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import ARRIVAL_SOURCE, ARRIVAL_WORDS
 from planner.kubernetes.records import EMPTY, FrozenMap, Labels, Snapshot, Workload
 from planner.kubernetes.shares import parse_share
-from planner.questions.meanwhile_settings import EVENTS, MeanwhileSettings
+from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.remedies.rollouts import growing, rollout
@@ -39,6 +39,7 @@ from planner.rollout.answers import (
     Verdict,
     WorkloadRollout,
 )
+from planner.rollout.doubts import Doubt
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 from planner.rollout.scaled import At, at_bound
 
@@ -313,6 +314,7 @@ _REMEDIES: Final[Listing[RolloutResult, Remedy]] = Listing(
 
 
 _MEANWHILE: Final[Listing[RolloutResult, EventBeside]] = Listing(name="meanwhile", columns=EVENTS, is_shown=False)
+_DOUBTS: Final[Listing[RolloutResult, Doubt]] = Listing(name="doubts", columns=DOUBTS, is_shown=False)
 
 
 _PENDING: Final[Listing[RolloutResult, PendingPods]] = Listing(
@@ -339,7 +341,7 @@ QUESTION: Final = Question(
     settings=RolloutSettings,
     answer=answer,
     facts=facts,
-    listings=(_WORKLOADS, _REMEDIES, _PENDING, _MEANWHILE),
+    listings=(_WORKLOADS, _REMEDIES, _PENDING, _MEANWHILE, _DOUBTS),
     tables={"timeline": lambda answer: timeline_rows(answer.workloads)},
     status=_status,
     hangs_on=(NODE.name, POD.name),

@@ -24,6 +24,8 @@ from planner.remedies.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.remedies.moves import RoomMade, room_made
 from planner.remedies.player import Outcome
 from planner.rollout.answers import Reason, Step
+from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubts import Effect
 from planner.rollout.meanwhile import moved
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
@@ -120,6 +122,7 @@ class _Writer:
         if not found.is_whole:
             yield f"{found.looked_at:,} of {count(found.total, 'plan')} {plural(found.looked_at, 'was', 'were')} looked at, as far as the work goes that a search may cost"
         yield from dict.fromkeys(known.cut)
+        yield from self._standing(found)
         owners = {pod.owner.kind for pod in snapshot.pods if pod.owner is not None}
         owners |= {DEPLOYMENT.name} if REPLICA_SET.name in owners else set()
         unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
@@ -132,6 +135,13 @@ class _Writer:
             yield f"in {count(found.unsure, 'plan')} chance decides: who is placed or ends first, or others that are in flight"
         elif not all(outcome.is_proven for outcome in found.best):
             yield "chance has a say in some of the plans"
+
+    def _standing(self, found: Found) -> dict[str, None]:
+        """What the rules doubt of today's rollout, and of those plans that complete."""
+        case, plans = self.case, [(one.run, one.revisions) for one in found.best if one.run is not None]
+        every = [standing_doubts(case.cluster, of, run) for run, of in ((case.run, case.revisions), *plans)]
+        could = (one for some in every for one in some if one.could_change is Effect.VERDICT)
+        return dict.fromkeys(f"{one.why}. {one.advice}".rstrip(". ") for one in could)
 
     # ── the words ────────────────────────────────────────────────────────────────────────────────────────────────────
     def _sentence(self, found: Found, plans: Sequence[WorthHaving], *, is_proven: bool) -> str:

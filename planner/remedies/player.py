@@ -27,10 +27,10 @@ from planner.remedies.least_nodes import staying
 from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
-from planner.rollout.meanwhile import moved, on_other_clocks, unread
+from planner.rollout.meanwhile import moved, on_other_clocks
 from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import empty_copy
@@ -60,7 +60,7 @@ class Outcome(Record, eq=False):
     disturbed : pods of others that end: scaled down, moved, or preempted
     left : pods that don't get the change
     down_seconds : how long no pod of a change is Ready that has some today
-    is_proven : whether nothing that Headroom knows of could make it another
+    is_proven : whether neither chance nor others could make it another
     runs : placements in which it does what it says
     """
 
@@ -201,9 +201,10 @@ class Player:
     def _is_sure(
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]
     ) -> bool:
-        """Whether nothing that Headroom knows of could make the run another: ties, others in flight, autoscalers, seconds."""
+        """Whether neither ties, others in flight, autoscalers nor seconds could make the run another; what stands in doubt of every plan
+        is the certificate's (`told`)."""
         snapshot = cluster.snapshot
-        if self._may_be_moved or unread(snapshot, changes, completes=run.completed) or not is_proven(run, changes):
+        if self._may_be_moved or not holds_in_every_placement(run, changes):
             return False
         for lender, left in lent:
             if moves_between(autoscalers_of(snapshot, lender.workload.key), left) is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, waiting_shape
 from planner.capacity.node_pools import NodePool
-from planner.capacity.quota import doubts
+from planner.capacity.quota import may_not_come
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
@@ -30,19 +30,22 @@ from planner.rollout.answers import (
     Reason,
     Remedy,
     RolloutResult,
-    Ties,
     Verdict,
 )
+from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.glance import held_by_unknown
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import (
+    Acting,
     OtherClocks,
-    hedged,
+    doubts_of_acting,
+    doubts_of_chance,
     is_open,
     moved,
     on_other_clocks,
     scaled_at_once,
-    unread,
+    ties_beside,
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
@@ -112,12 +115,15 @@ def rollout(
     if ties.proven and limit:
         outcome = Text(f"{ties.outcome}, {limit}")
         ties = replace(ties, proven=False, sentence=outcome, outcome=outcome)
-    clocks = OtherClocks()
+    clocks, moves = OtherClocks(), tuple[Acting, ...]()
     if not run.is_cut and scenario.runs:
         clocks = on_other_clocks(cluster, prepared.revisions, run, seed=scenario.seed)
         moves = moved(cluster, prepared.revisions, run, seed=scenario.seed)
-        lacking = unread(prepared.snapshot, prepared.revisions, completes=run.completed)
-        ties = hedged(ties, run.completed, clocks=clocks, moves=moves, unread=lacking)
+    doubts = [
+        *doubts_of_chance(run, ties, clocks),
+        *standing_doubts(cluster, prepared.revisions, run),
+        *doubts_of_acting(moves, run.completed),
+    ]
     keys, twice = workload_keys_by_owner(run), attached_twice(run, prepared.revisions)
     pending = pending_pods(run, keys)
     buts = [str(one.what) for one in twice[:1]]
@@ -146,6 +152,25 @@ def rollout(
         remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
     shown = stuck or max(parts, key=lambda p: p.seconds)
     sentence, headline = jointly(parts, shown, but)
+    findings = (
+        *prepared.findings,
+        *version_findings(prepared.snapshot),
+        *twice,
+        *scaled_at_once(run, prepared.revisions),
+        *_others_in_flight(cluster, run),
+        *tried_again(run, prepared.revisions),
+        *turned_away(run, prepared.revisions),
+        *not_played(prepared.snapshot, prepared.revisions),
+        *owned_by(prepared.snapshot, prepared.revisions),
+        *found_of_queues(prepared.snapshot, prepared.revisions),
+        *(unknown_finding(key, u) for key, u in unknown),
+        *blocked_by(cluster, run, prepared.revisions),
+        *promoted(run),
+        *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
+        *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
+        *(spare.not_played(prepared.snapshot) if pools else ()),
+    )
+    ties = ties_beside(ties, doubts, findings)
     result = RolloutResult(
         verdict=shown.verdict,
         reason=shown.reason,
@@ -162,24 +187,8 @@ def rollout(
         placement=placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=tuple(remedies),
-        findings=(
-            *prepared.findings,
-            *version_findings(prepared.snapshot),
-            *twice,
-            *scaled_at_once(run, prepared.revisions),
-            *_others_in_flight(cluster, run),
-            *tried_again(run, prepared.revisions),
-            *turned_away(run, prepared.revisions),
-            *not_played(prepared.snapshot, prepared.revisions),
-            *owned_by(prepared.snapshot, prepared.revisions),
-            *found_of_queues(prepared.snapshot, prepared.revisions),
-            *(unknown_finding(key, u) for key, u in unknown),
-            *blocked_by(cluster, run, prepared.revisions),
-            *promoted(run),
-            *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
-            *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
-            *(spare.not_played(prepared.snapshot) if pools else ()),
-        ),
+        findings=tuple(one for one in findings if one.severity is not Severity.ERROR),
+        doubts=each_once(doubts),
         preempted=displaced(run, prepared.revisions),
         in_flight=tuple(
             OtherInFlight(workload=one.key, since=one.since, is_overdue=one.is_overdue, sentence=told_of(cluster, one))
@@ -195,10 +204,30 @@ def rollout(
     )
     if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
-    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS and result.ties is not None:
-        result = replace(result, ties=_of_todays_nodes(result.ties, snapshot, pools))
-    found = _as_far_as_known(result, [one for _, one in unknown])
-    return _unplayed(found, unknown) if any(is_blind(cluster, revision) for revision in prepared.revisions) else found
+    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS:
+        result = _of_todays_nodes(result, snapshot, pools)
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    lacking = [one for _, one in unknown] + [Unknown(what=one.what, mend=one.mend) for one in errors]
+    found = _as_far_as_known(result, lacking)
+    if any(is_blind(cluster, revision) for revision in prepared.revisions):
+        found = _unplayed(found, unknown)
+    return _with_unknowns(found, unknown, errors)
+
+
+def _with_unknowns(
+    result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
+) -> RolloutResult:
+    """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
+    told = [(key, one.what, one.mend, one.may_help) for key, one in unknown]
+    told += [(one.object, one.what, one.mend, False) for one in errors]
+    doubts = [
+        Doubt(
+            about=about, why=Text(what), advice=mend,
+            could_change=Effect.VERDICT if may_help or result.verdict is not Verdict.STUCK else Effect.NOTHING,
+        )
+        for about, what, mend, may_help in told
+    ]  # fmt: skip
+    return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
 
 
 def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
@@ -218,7 +247,7 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
     return replace(
         result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
         capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
-        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(),
+        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(), doubts=(),
         unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,
     )  # fmt: skip
 
@@ -253,16 +282,21 @@ def _grown(
     return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
 
 
-def _of_todays_nodes(ties: Ties, snapshot: Snapshot, pools: Sequence[NodePool]) -> Ties:
-    """What is proven of a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do."""
-    if not ties.proven:
-        return ties
+def _of_todays_nodes(result: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
+    """What is stuck in a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do
+    may be proven."""
     names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
-    if not names:
-        return ties
-    which = f"{plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')}"
-    said = f"{ties.outcome} on today's nodes (proven); whether {which} isn't known: give --node-pools or --limits"
-    return replace(ties, proven=False, sentence=Text(said))
+    if result.ties is None or not names:
+        return result
+    why = f"whether {plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')} isn't known"
+    about = f"node {plural(len(names), 'pool')} {listing(names)}"
+    doubt = Doubt(about=about, why=Text(why), could_change=Effect.VERDICT, advice="Give --node-pools or --limits")
+    ties, doubts = result.ties, each_once((*result.doubts, doubt))
+    if ties.proven:
+        outcome = Text(f"{ties.outcome} on today's nodes (proven)")
+        said = Text(f"{outcome}; {why}: give --node-pools or --limits")
+        ties = replace(ties, proven=False, sentence=said, outcome=outcome)
+    return replace(result, ties=ties, doubts=doubts)
 
 
 def _with_unasked(
@@ -364,6 +398,11 @@ def _needs_growth(
         )
     shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
     sentence, headline = jointly(parts, shown, result.but)
+    warnings = [
+        one
+        for come in growth.comes
+        for one in may_not_come(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
+    ]
     return replace(
         result,
         verdict=Verdict.NEEDS_GROWTH,
@@ -382,12 +421,18 @@ def _needs_growth(
         is_growth_automatic=growth.grows_by_itself,
         findings=(
             *result.findings,
-            *(
-                f
-                for come in growth.comes
-                for f in doubts(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
-            ),
+            *warnings,
             *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
+        ),
+        doubts=each_once(
+            (
+                *(
+                    Doubt(about=one.object, why=Text(one.what), could_change=Effect.VERDICT, advice=one.mend)
+                    for one in warnings
+                ),
+                *standing_doubts(run.simulation.cluster, prepared.revisions, run),
+                *result.doubts,
+            )
         ),
         extra_nodes=len(growth.nodes),
         extra_gpus=growth.gpus,

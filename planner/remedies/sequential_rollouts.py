@@ -16,7 +16,7 @@ from planner.kubernetes.shares import enough
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape
 
@@ -43,7 +43,7 @@ def played(
         if not (all(run.done.values()) and all(keeps)):
             return None
         first = first or run
-        if first is run and is_proven(run.whole(), changes):
+        if first is run and holds_in_every_placement(run.whole(), changes):
             break
     return first
 

@@ -17,6 +17,7 @@ from planner.inventory.applied import Applied
 from planner.kubernetes import kinds
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
 from planner.kubernetes.units import GPUS, Nouns
+from planner.rollout.doubts import Doubt, check_answer
 
 
 class Verdict(StrEnum):
@@ -153,8 +154,8 @@ RUNS: Final = 50
 
 
 class Ties(Record):
-    """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0. `outcome`: what came
-    of the placements, in words; `sentence` says how sure that is, too."""
+    """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0; in an answer, that none of
+    its doubts could change the verdict either. `outcome`: what came of the placements, in words; `sentence` says how sure that is, too."""
 
     proven: bool
     runs: int
@@ -274,7 +275,8 @@ class Placement(Sequence[tuple[str, str, str]]):
 
 
 class RolloutResult(RolloutOutcome):
-    """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes."""
+    """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes. `doubts`: all that it
+    isn't sure of; an error beside a verdict that passes, and "proven" beside a doubt of the verdict, are no answers."""
 
     headline: Text  # a dozen words for whoever decides, without the verdict
     but: Text = NO_WORDS  # what may decide otherwise: so its sentence ends
@@ -303,6 +305,15 @@ class RolloutResult(RolloutOutcome):
     unasked_nodes: tuple[Node, ...] = ()  # that an autoscaler brings though it completes without
     unasked_node_seconds: float = 0.0  # how long they are there, all together
     unasked_usd: float | None = None  # what that costs; None without a price
+    doubts: tuple[Doubt, ...] = ()  # those that could change the most first
+
+    def __post_init__(self) -> None:
+        check_answer(
+            passes=self.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH),
+            is_called_proven=self.ties is not None and self.ties.proven,
+            doubts=self.doubts,
+            findings=self.findings,
+        )
 
 
 Pair = tuple[int, int]

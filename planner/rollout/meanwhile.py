@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from planner.ground.budget import allowed
+from planner.ground.budget import TOO_LARGE, allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.kinds import CRON_JOB, JOB, several
 from planner.kubernetes.nodes import is_ready
-from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Presence, Severity, Snapshot, Workload
+from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside, ruled_namespaces
 from planner.rollout.by_themselves import (
@@ -27,12 +26,18 @@ from planner.rollout.by_themselves import (
     may_take,
     recovering,
 )
+from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubts import Doubt, Effect, is_proven
 from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
 from planner.rollout.queue import CLOCKS
 from planner.rollout.run import Revision, Run, simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
+
+PLACEMENT = "placement"  # these three: what a doubt is about where that isn't an object
+SECONDS = "seconds"
+MEANWHILE_ACTING = "meanwhile"
 
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
@@ -194,7 +199,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
     return (
         run.simulation.queue.is_contested
         or run.simulation.queue.is_overtaken
-        or bool(unread(run.simulation.snapshot, revisions, completes=run.completed))
+        or not is_proven(standing_doubts(cluster, revisions, run), ())
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in METRICS)
         or bool(_acts(cluster, revisions, run))
@@ -223,40 +228,42 @@ def on_other_clocks(cluster: Cluster, revisions: Sequence[Revision], run: Run, *
         if not other.is_cut and other.completed is not run.completed:
             where, word = _AGAIN if again else _WHERE[backs_off], "completes" if other.completed else "is stuck"
             return OtherClocks(sentence=Text(f"seconds may decide otherwise: {where} it {word}"), is_proven=False)
-        proven, is_cut = proven and not other.is_cut and is_proven(other, revisions), is_cut or other.is_cut
+        proven, is_cut = (
+            proven and not other.is_cut and holds_in_every_placement(other, revisions),
+            is_cut or other.is_cut,
+        )
     return OtherClocks(is_proven=proven, is_cut=is_cut)
 
 
-def unread(snapshot: Snapshot, revisions: Sequence[Revision], *, completes: bool) -> str:
-    """Lists that weren't given, whose objects may change the verdict, in words; "" where that is known. Where none stand in what was
-    given there may just be none, and kubectl tells no difference. So autoscalers are asked about by changed replicas alone, and what may
-    refuse pods of a rollout that completes, or make others that take their room, where there are no PriorityClasses either: every
-    cluster has some, so that not all was asked for. Who was refused a list is told of elsewhere (`planner.rollout.unknowns`)."""
-    presence = snapshot.presence.get("HorizontalPodAutoscaler")
-    open_to_them = (
-        r.after.traits.has_replicas
-        and (presence.hides or (r.before is not None and r.before.replicas != r.after.replicas))
-        for r in revisions
-        if presence is not None and presence.is_lacking
-    )
-    said = ["whether an autoscaler sets other replicas isn't known: none were read"] if any(open_to_them) else []
-    if completes and snapshot.presence.get("PriorityClass") is Presence.ABSENT:
-        read = {kind for kind, presence in snapshot.presence.items() if presence is not Presence.ABSENT}
-        read |= {one.kind for one in snapshot.unplayed}
-        may = {"refuse": ("ResourceQuota", "LimitRange"), "make": (JOB.name, CRON_JOB)}
-        which = {does: [several(kind) for kind in kinds if kind not in read] for does, kinds in may.items()}
-        if parts := [f"{listing(kinds)} {does} pods" for does, kinds in which.items() if kinds]:
-            said.append(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
-    return "; ".join(said)
+def doubts_of_chance(run: Run, ties: Ties, clocks: OtherClocks) -> Iterator[Doubt]:
+    """What other placements and other seconds may make of a verdict, as far as they were played."""
+    if not ties.proven:
+        keys = [revision.after.key for revision in run.revisions]
+        about = f"{PLACEMENT} of {keys[0] if len(keys) == 1 else f'all {len(keys):,}'}"
+        what = TOO_LARGE if run.is_cut else f"it {ties.outcome}"
+        yield Doubt(about=about, why=Text(what), could_change=Effect.VERDICT)
+    if clocks.sentence:
+        yield Doubt(about=SECONDS, why=clocks.sentence, could_change=Effect.VERDICT)
+    elif not clocks.is_proven:
+        why = Text("with other seconds between the ends of pods placements may decide, and not all were played")
+        yield Doubt(about=SECONDS, why=why, could_change=Effect.VERDICT)
 
 
-def hedged(ties: Ties, completes: bool, *, clocks: OtherClocks, moves: Sequence[Acting], unread: str = "") -> Ties:
-    """What is known of ties, with what else may change the verdict: nothing is proven then."""
-    said = [one for one in (str(clocks.sentence), unread, *(move.sentence(completes) for move in moves)) if one]
-    if not said and clocks.is_proven:
+def doubts_of_acting(moves: Sequence[Acting], completes: bool) -> Iterator[Doubt]:
+    """Who may act by himself meanwhile: no recording tells when, so that nothing is proven."""
+    for move in moves:
+        yield Doubt(about=MEANWHILE_ACTING, why=Text(move.sentence(completes)), could_change=Effect.VERDICT)
+
+
+def ties_beside(ties: Ties, doubts: Sequence[Doubt], findings: Sequence[Finding]) -> Ties:
+    """What is known of ties beside all else that isn't sure, in one sentence."""
+    if is_proven(doubts, findings):
         return ties
-    lead = f"{ties.outcome}, but {said.pop(0)}" if clocks.sentence else str(ties.outcome)
-    return replace(ties, proven=False, sentence=Text("; ".join([lead, *said])))
+    more = [one for one in doubts if one.could_change is Effect.VERDICT and not one.about.startswith(PLACEMENT)]
+    seconds = [str(one.why) for one in more if one.about == SECONDS]
+    lead = f"{ties.outcome}, but {seconds[0]}" if seconds else str(ties.outcome)
+    words = [lead, *(str(one.why) for one in more if one.about != SECONDS)]
+    return replace(ties, proven=False, sentence=Text("; ".join(words)))
 
 
 def scaled_at_once(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:

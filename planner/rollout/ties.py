@@ -36,7 +36,7 @@ _FEWEST_RUNS = 5
 _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.budget`): about a second
 
 
-def is_proven(run: Run, revisions: Sequence[Revision]) -> bool:
+def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
     """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first; of pods that are refused the
     verdict alone, since others may come a step later. By rules that were read and not recorded nothing is proven.
     """
@@ -206,10 +206,10 @@ def sample(
 
     Without proof `runs` placements are tried; the run shown is the first with the commonest verdict.
     """
-    is_certain = not first.is_cut and is_proven(first, revisions)
+    is_certain = not first.is_cut and holds_in_every_placement(first, revisions)
     if first.is_counted and not is_certain:
         first = simulate(cluster, revisions, seed=seed, never_ready=never_ready)
-        is_certain = not first.is_cut and is_proven(first, revisions)
+        is_certain = not first.is_cut and holds_in_every_placement(first, revisions)
     if is_certain:
         word = "completes" if first.completed else "is stuck"
         outcome = Text(f"{word} in every placement")

@@ -46,7 +46,7 @@ from planner.rollout.ownership import sets_by_owner
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.run import Revision, Run
-from planner.rollout.ties import is_proven, is_refused, sample
+from planner.rollout.ties import holds_in_every_placement, is_refused, sample
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
@@ -613,7 +613,7 @@ def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
     assert seen.run is not None
     try:
         with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
-            if is_proven(seen.run, seen.run.revisions):
+            if holds_in_every_placement(seen.run, seen.run.revisions):
                 return seen.run, False
             budget.foresee(RUNS * seen.run.work)
             run, ties = sample(compiled(snapshot), seen.run.revisions, seen.run, seed=0, runs=RUNS)

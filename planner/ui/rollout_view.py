@@ -21,6 +21,7 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, timeline_rows
 from planner.questions.wording import for_people
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.doubts import AS_DOUBTS
 from planner.rollout.film import scarce_resource
 from planner.rollout.scaled import At
 from planner.ui import (
@@ -75,13 +76,16 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
         if not differs:
             st.caption("For a new template, with everything else as it is today.")
         if result.ties is not None:
-            st.caption(f":material/casino: This rollout {words.literal(result.ties.sentence)}.")
+            sure = " (proven)" if result.ties.proven else ""
+            st.caption(f":material/casino: This rollout {words.literal(result.ties.outcome)}{sure}.")
+        for doubt in result.doubts:
+            st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
         for event in result.meanwhile:
             st.caption(f":material/schedule: Meanwhile, {words.literal(event.sentence)}.")
         if result.preempted:
             victims = words.literal(", ".join(result.preempted))
             st.warning(f"△ Evicted to make room (preemption): {victims}", icon=":material/priority_high:")
-        findings.show(result.findings)
+        findings.show([one for one in result.findings if one.code not in AS_DOUBTS])
     return result
 
 

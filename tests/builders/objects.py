@@ -134,6 +134,12 @@ def budget(name: str, *, namespace: str = "ml", **spec: Any) -> Item:
 
 NODE_CRITICAL: Item = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "system-node-critical"}, "value": 2_000_001_000}  # fmt: skip
 """Which every cluster has: where no PriorityClass stands, not every list was asked for."""
+WHOLE: list[Item] = [
+    NODE_CRITICAL,
+    {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "elsewhere"}, "spec": {"hard": {"pods": "9"}}},
+    {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "elsewhere"}, "spec": {"limits": []}},
+]  # fmt: skip
+"""With these every list that a verdict hangs on was asked for."""
 
 
 def snapshot(*items: Item | list[Item]) -> Snapshot:

@@ -19,7 +19,7 @@ from planner.remedies.rollouts import growing
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
-from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.capacity.plain_plans import best
 from tests.rollout.rollouts import WORKER, rolling, stateful_set
 from tests.rollout.test_admission import quota
@@ -124,10 +124,10 @@ def test_a_partition_leaves_pods_as_they_are_and_says_so() -> None:
     rival = deployment("other", [""], bound, strategy=rolling(1, 0))
     sets = stateful_set("sharded", ["n0", "n1"], pod_spec(gpus=1))
     asked_for = Scenario(changes=(WorkloadChange(workload="StatefulSet/ml/sharded"),))
-    alone = certificate(snapshot(NODE_CRITICAL, *nodes, sets), asked_for, frozenset({Lever.STRATEGY}))
+    alone = certificate(snapshot(WHOLE, *nodes, sets), asked_for, frozenset({Lever.STRATEGY}))
     assert [(plan.title, plan.left) for plan in alone.plans] == [("As it is", 0)], "sooner alone is nothing"
     assert alone.is_proven
-    beside = certificate(snapshot(NODE_CRITICAL, *nodes, sets, rival), asked_for, frozenset({Lever.STRATEGY}))
+    beside = certificate(snapshot(WHOLE, *nodes, sets, rival), asked_for, frozenset({Lever.STRATEGY}))
     assert [(plan.title, plan.left) for plan in beside.plans] == [("partition 1", 1)]
     assert "1 pod keeps what it has, until the partition is 0" in str(beside.plans[0].sentence)
     assert str(beside.sentence).startswith("no plan without leaving 1 pod as it is")
@@ -145,7 +145,7 @@ def test_the_cases_have_something_to_find() -> None:
 # ── what is said ─────────────────────────────────────────────────────────────────────────────────────────────────────
 def only_gpu() -> list[Item]:
     """The only GPU, held by the only pod."""
-    return [NODE_CRITICAL, node("gpu-0", pool="gpu", gpus=1), *worker("gpu-0")]
+    return [*WHOLE, node("gpu-0", pool="gpu", gpus=1), *worker("gpu-0")]
 
 
 def test_the_deadlock_on_the_only_gpu_has_two_ends_and_that_is_proven() -> None:

@@ -352,6 +352,7 @@ def test_junit(reports: dict[str, str]) -> None:
         "testcase": {"name", "time", "classname", "group"},
         "failure": {"type", "message"},
         "skipped": {"type", "message"},
+        "system-out": set(),
     }
     assert all(set(element.keys()) <= allowed[element.tag] for element in suite.iter())
     assert all({"name", "tests", "failures", "errors"} <= set(one.keys()) for one in suite.iter("testsuite"))
@@ -362,7 +363,8 @@ def test_sarif(reports: dict[str, str]) -> None:
     assert log["version"] == "2.1.0"
     run = log["runs"][0]
     rules = run["tool"]["driver"]["rules"]
-    first, second = run["results"]
+    first, second, *doubts = run["results"]
+    assert {rules[doubt["ruleIndex"]]["id"] for doubt in doubts} == {"headroom/doubt"}
     assert rules[first["ruleIndex"]]["id"] == first["ruleId"] == "headroom/stuck"
     assert first["level"] == "error"
     place = first["locations"][0]["physicalLocation"]

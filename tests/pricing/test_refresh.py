@@ -9,7 +9,7 @@ import pytest
 from planner.ground.errors import SourceError
 from planner.pricing.machine import gpu_hour_price, price_machine
 from planner.pricing.model import Component, PriceBook, Provisioning, UnitKey
-from planner.pricing.refresh import Doubt, Refresh, apply_refresh, check_coverage, compare_catalogue
+from planner.pricing.refresh import PriceDoubt, Refresh, apply_refresh, check_coverage, compare_catalogue
 from planner.sources.prices import embedded_book
 from tests.pricing.catalogue import as_sku, catalogue_of, wire_sku
 
@@ -94,7 +94,7 @@ def test_trap_6_two_prices_for_one_thing_are_a_conflict_whatever_their_order() -
     ]
     for skus in (doubles, doubles[::-1]):
         (found,) = compare(*skus).disagreements
-        assert found.doubt is Doubt.CONFLICT
+        assert found.doubt is PriceDoubt.CONFLICT
         assert found.new == (0.37, 0.38)
         assert found.old == 0.37
         assert "the old price is kept" in str(found.sentence)
@@ -141,18 +141,18 @@ def test_trap_9_a_sku_does_not_make_a_machine_available() -> None:
     [
         # T4 in Iowa: 0.35 on demand, 0.1915 Spot
         ("Nvidia Tesla T4 GPU running in Iowa", "OnDemand", 0.40, None, True),
-        ("Nvidia Tesla T4 GPU running in Iowa", "OnDemand", 0.50, Doubt.FAR_FROM_BOOK, False),
-        ("Nvidia Tesla T4 GPU running in Iowa", "OnDemand", 35.0, Doubt.FAR_FROM_BOOK, False),
+        ("Nvidia Tesla T4 GPU running in Iowa", "OnDemand", 0.50, PriceDoubt.FAR_FROM_BOOK, False),
+        ("Nvidia Tesla T4 GPU running in Iowa", "OnDemand", 35.0, PriceDoubt.FAR_FROM_BOOK, False),
         ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.20, None, True),
-        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.30, Doubt.MOVED, True),
-        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.05, Doubt.VERY_LOW, True),
-        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.36, Doubt.NOT_A_DISCOUNT, False),
+        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.30, PriceDoubt.MOVED, True),
+        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.05, PriceDoubt.VERY_LOW, True),
+        ("Nvidia Tesla T4 GPU attached to Spot Preemptible VMs running in Iowa", "Preemptible", 0.36, PriceDoubt.NOT_A_DISCOUNT, False),
         ("Nvidia Tesla T4 GPU attached to DWS Defined Duration VMs running in Iowa", "OnDemand", 0.20, None, True),
-        ("Nvidia Tesla T4 GPU attached to DWS Defined Duration VMs running in Iowa", "OnDemand", 0.40, Doubt.NOT_A_DISCOUNT, False),
+        ("Nvidia Tesla T4 GPU attached to DWS Defined Duration VMs running in Iowa", "OnDemand", 0.40, PriceDoubt.NOT_A_DISCOUNT, False),
     ],
 )  # fmt: skip
 def test_implausible_prices_are_reported(
-    description: str, usage: str, usd: float, doubt: Doubt | None, *, taken: bool
+    description: str, usage: str, usd: float, doubt: PriceDoubt | None, *, taken: bool
 ) -> None:
     result = compare(wire_sku(description, usd, usage=usage, group="GPU"))
     assert [found.doubt for found in result.disagreements] == ([doubt] if doubt else [])
@@ -168,7 +168,7 @@ def test_a_price_that_was_always_that_low_is_no_news() -> None:
 
 def test_hosts_of_gpu_families_are_checked_by_what_their_machines_cost() -> None:
     result = compare(*a2(0.33, 0.0045, 3.0))
-    assert {found.doubt for found in result.disagreements} == {Doubt.HOST_FAR_FROM_BOOK}
+    assert {found.doubt for found in result.disagreements} == {PriceDoubt.HOST_FAR_FROM_BOOK}
     assert {found.key.component for found in result.disagreements} == {Component.CORE, Component.RAM}
     assert [unit.key.product for unit in result.units] == ["A100"]
     assert "a2-" in str(result.disagreements[0].sentence)

@@ -15,7 +15,7 @@ from planner.remedies import rollouts
 from planner.rollout.answers import Placement, RolloutResult
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import Run, simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from tests.bench import clusters, crowd
 from tests.properties.random_rollouts import case_of, engine
 from tests.properties.test_flying_clusters import roomy
@@ -43,8 +43,8 @@ def test_the_moments_are_those_that_are_played() -> None:
                 if not short.run.is_counted:
                     continue
                 counted += 1
-                if is_proven(short.run, short.revisions):
-                    assert is_proven(long.run, long.revisions), seed
+                if holds_in_every_placement(short.run, short.revisions):
+                    assert holds_in_every_placement(long.run, long.revisions), seed
                 on = short.run.played_on()
                 assert (_told(on), _places(on)) == (_told(long.run), _places(long.run)), seed
     assert counted > 60

@@ -29,7 +29,7 @@ from planner.rollout.certain import certain_course
 from planner.rollout.prepared import Scenario, compiled, pod_times_of, prepare
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.simulation import Simulation
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.pod import LivePod
@@ -307,7 +307,7 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
     for seed in COURSES:
         case = case_of(seed)
         played = engine(case)
-        if played.run.choices and is_proven(played.run, played.revisions):
+        if played.run.choices and holds_in_every_placement(played.run, played.revisions):
             proven += 1
             told = {engine(case, seed).outcome[:2] for seed in range(10)}
             assert told == {played.outcome[:2]}, seed
@@ -345,9 +345,9 @@ def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pyt
         first = way(0)
         with monkeypatch.context() as without:
             without.setattr(ties, "_finds_room", lambda _run, _revision: False)
-            if is_proven(first, asked):
+            if holds_in_every_placement(first, asked):
                 continue
-        if is_proven(first, asked):
+        if holds_in_every_placement(first, asked):
             proven += 1
             runs = [first, *(way(draw) for draw in range(1, 9))]
             assert {(run.ticks, *run.done.items(), *run.finished_at.items()) for run in runs} == {
@@ -406,7 +406,7 @@ def test_changes_that_are_proven_not_to_meet_go_alike_whoever_is_first() -> None
             for one, way in zip(pair, ways, strict=True)
         ]
         first = simulate(cluster, revisions)
-        if first.orders and is_proven(first, revisions):
+        if first.orders and holds_in_every_placement(first, revisions):
             proven += 1
             again = [simulate(cluster, revisions, seed=n, draws_order=True, draws_ends=True) for n in range(1, 9)]
             assert {(one.ticks, *one.done.items(), *one.finished_at.items()) for one in (first, *again)} == {

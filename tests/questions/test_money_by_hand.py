@@ -25,7 +25,7 @@ from planner.pricing.history import moves
 from planner.pricing.machine import price_machine
 from planner.pricing.model import PricingCategory, Provisioning
 from planner.pricing.node import price_node
-from planner.pricing.refresh import Doubt, apply_refresh, compare_catalogue
+from planner.pricing.refresh import PriceDoubt, apply_refresh, compare_catalogue
 from planner.pricing.skus import Sku
 from planner.questions import commitments
 from planner.questions.question import Given
@@ -257,7 +257,9 @@ def test_the_worker_costs_after_a_refresh_what_its_skus_add_up_to() -> None:
         in_seoul(f"Commitment v1: Nvidia Tesla T4 GPU running {year}", "0.2331", "Commit1Yr", "GPU"),
     ]
     found = compare_catalogue(BOOK, skus, as_of="2026-11-20", source="catalogue")
-    assert [(one.doubt, one.key.product) for one in found.disagreements] == [(Doubt.MOVED, "T4")]  # taken, and said
+    assert [(one.doubt, one.key.product) for one in found.disagreements] == [
+        (PriceDoubt.MOVED, "T4")
+    ]  # taken, and said
     book = apply_refresh(BOOK, found.units, as_of="2026-11-20", source="catalogue")
     worker = next(node for node in demo.read().nodes if "gpu-t4" in node.name)
     by_hand = {Provisioning.SPOT: ("0.015796", "0.0021076", "0.25774"), Provisioning.COMMITMENT_1Y: ("0.025589", "0.003414", "0.2331")}  # fmt: skip

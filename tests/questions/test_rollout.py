@@ -17,7 +17,7 @@ from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
-from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod_spec, snapshot
+from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling, stateful_set
 
 DEMO = demo.read()
@@ -42,7 +42,7 @@ def test_one_pod_and_one_placement_are_said_as_one() -> None:
     items = [node(f"n{i}", gpus=1, labels={"kubernetes.io/hostname": f"n{i}"}) for i in range(3)]
     alone = deployment("a", ["n0"], pod_spec(gpus=1, **apart), strategy=rolling(1, 0))
     asked = Scenario(changes=(WorkloadChange(workload=A),), runs=1, with_remedies=False)
-    result = rollouts.rollout(snapshot(NODE_CRITICAL, *items, *alone), asked)
+    result = rollouts.rollout(snapshot(WHOLE, *items, *alone), asked)
     assert str(result.sentence).endswith("; at worst 1 of 1 pod is Ready")
     assert result.ties is not None
     assert str(result.ties.outcome) == "completes in the one placement tried"
@@ -207,7 +207,7 @@ def on_disk(mode: str, *, surge: int) -> RolloutResult:
 
 def test_a_volume_for_one_node_does_not_follow_a_surge() -> None:
     result = on_disk("ReadWriteOnce", surge=1)
-    assert result.verdict is Verdict.COMPLETES  # for kube-scheduler, which doesn't look at attached volumes
+    assert result.verdict is Verdict.UNKNOWN  # it completes for kube-scheduler, which doesn't look at attached volumes
     [finding] = [f for f in result.findings if f.code == "volume-on-two-nodes"]
     assert finding.severity is Severity.ERROR
     assert "claim data (ReadWriteOnce) is attached to node gpu-0, and a new pod was placed on gpu-1" in str(

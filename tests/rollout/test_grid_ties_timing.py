@@ -17,11 +17,11 @@ from planner.rollout.choice import choose
 from planner.rollout.grid import FULL_UP_TO, axis, played_axis
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import simulate
-from planner.rollout.ties import is_proven, is_refused
+from planner.rollout.ties import holds_in_every_placement, is_refused
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import NODE_CRITICAL, POOL, Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import POOL, WHOLE, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, revision, roll, rolling
 
 RESTART = Scenario(changes=(WorkloadChange(workload=WORKER),))
@@ -90,7 +90,7 @@ def test_todays_strategy_has_its_cell(replicas: int, strategy: Item, today: tupl
 # ── ties ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_pods_of_one_size_are_proven() -> None:
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
-    found = snapshot(NODE_CRITICAL, nodes, worker(2, gpus=1))
+    found = snapshot(WHOLE, nodes, worker(2, gpus=1))
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
@@ -127,7 +127,7 @@ def test_anti_affinity_takes_the_proof_from_those_it_speaks_of(speaks_of: str, i
     nodes = [node(f"n-{i}", gpus=2) for i in range(3)]
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": speaks_of}}}
     loner = pod_spec() | {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    found = snapshot(NODE_CRITICAL, nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
+    found = snapshot(WHOLE, nodes, worker(2, gpus=1), deployment("loner", ["n-2"], loner))
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert (ties.proven, ties.completed_runs) == (is_proven, 0 if is_proven else ties.runs)
@@ -148,7 +148,7 @@ def test_new_pods_refused_for_good_are_proven_stuck(old: str, new: str, quota: s
             "status": hard,
         }
     ]
-    there = snapshot(NODE_CRITICAL, [node("n-0", cpu="4"), node("n-1", cpu="4")], pods, quotas * bool(quota))
+    there = snapshot(WHOLE, [node("n-0", cpu="4"), node("n-1", cpu="4")], pods, quotas * bool(quota))
     asked = revision(there, WORKER)
     template = replace(asked.after.template, spec=replace(asked.after.template.spec, priority_class_name=new))
     asked = replace(asked, after=replace(asked.after, template=template))
@@ -181,7 +181,7 @@ def test_changes_that_cannot_meet_are_proven(pool: str, space: str, counted: lis
     revisions = [revision(found, key) for key in (WORKER, f"Deployment/{space}/other")]
     run = simulate(Cluster(found), revisions)
     assert run.orders > 0
-    assert is_proven(run, revisions) is is_sure
+    assert holds_in_every_placement(run, revisions) is is_sure
 
 
 @pytest.mark.parametrize(
@@ -211,9 +211,7 @@ def test_larger_pods_that_find_room_wherever_they_go_are_proven(nodes: int, othe
         "spec": {"hard": {"pods": "9"}},
     }
     items = [*pool, away, *(one for name in others for one in beside[name])]
-    found = snapshot(
-        NODE_CRITICAL, items, deployment("worker", ["n-0", "n-0"], pod_spec(cpu="2"), strategy=rolling(1, 1))
-    )
+    found = snapshot(WHOLE, items, deployment("worker", ["n-0", "n-0"], pod_spec(cpu="2"), strategy=rolling(1, 1)))
     larger = {
         "spec": {"template": {"spec": {"containers": [{"name": "main", "resources": {"requests": {"cpu": "2500m"}}}]}}}
     }
@@ -232,11 +230,11 @@ def test_a_proof_looks_at_those_who_wait_for_its_nodes_and_brings_nobody_else_to
         item["status"]["conditions"] = [refused]
     own = deployment("worker", ["a-0", "a-0"], pod_spec(cpu="2", nodeSelector={POOL: "a"}), strategy=rolling(1, 1))
     nodes = [node("b-0", cpu="8", pool="b"), *(node(f"a-{i}", cpu="8", pool="a") for i in range(3))]
-    found = snapshot(NODE_CRITICAL, nodes, own, waiting)
+    found = snapshot(WHOLE, nodes, own, waiting)
     run = simulate(Cluster(found), [revision(found)])
     assert run.choices > 0
     before = len(run.simulation.pods.by_index)
-    assert is_proven(run, [revision(found)]) is (pool == "b")
+    assert holds_in_every_placement(run, [revision(found)]) is (pool == "b")
     assert (len(run.simulation.pods.by_index) == before) is (pool == "b")
 
 
@@ -251,7 +249,7 @@ def test_pods_of_different_sizes_are_sampled() -> None:
     found = snapshot(items)
     both = [revision(found), revision(found, "Deployment/ml/large")]
     runs = [simulate(Cluster(found), both, seed=seed) for seed in range(20)]
-    assert not any(is_proven(run, both) for run in runs if run.choices)
+    assert not any(holds_in_every_placement(run, both) for run in runs if run.choices)
     changes = tuple(WorkloadChange(workload=r.after.key) for r in both)
     ties = rollouts.rollout(found, Scenario(changes=changes, runs=20)).ties
     assert ties is not None

@@ -23,7 +23,7 @@ from planner.rollout.beside import _lost, beside
 from planner.rollout.in_flight import InFlight, failing, in_flight
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import WHEN_AT_REST, simulate
-from planner.rollout.ties import is_proven
+from planner.rollout.ties import holds_in_every_placement
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.shape import compile_shape, seats
 from tests.builders.drains import drain
@@ -264,7 +264,7 @@ def test_new_pods_of_a_revision_that_fails_fail_too() -> None:
 def test_nothing_is_proven_where_another_in_flight_is_met() -> None:
     found = snapshot(node("a", gpus=3), midway("first", ["a"], ["a"], replicas=1), deployment("worker", ["a"], ONE_GPU, **SURGE))  # fmt: skip
     asked = [revision(found)]
-    assert not is_proven(simulate(Cluster(found), asked), asked)
+    assert not holds_in_every_placement(simulate(Cluster(found), asked), asked)
 
 
 def test_whose_controller_is_first_is_drawn_where_it_decides() -> None:
@@ -286,7 +286,7 @@ def test_nothing_is_proven_of_changes_that_come_together_and_meet() -> None:
     run = simulate(Cluster(found), asked)
     assert (run.choices, run.completed) == (0, False)
     assert run.orders
-    assert not is_proven(run, asked)
+    assert not holds_in_every_placement(run, asked)
 
 
 def test_who_was_refused_by_a_quota_looks_again_at_some_time() -> None:
@@ -305,7 +305,7 @@ def test_who_was_refused_by_a_quota_looks_again_at_some_time() -> None:
     asked = [revision(found)]
     runs = [simulate(Cluster(found), asked, seed=seed, draws_order=True) for seed in range(20)]
     assert {run.completed for run in runs} == {True, False}
-    assert not is_proven(simulate(Cluster(found), asked), asked)
+    assert not holds_in_every_placement(simulate(Cluster(found), asked), asked)
 
 
 def test_others_on_other_nodes_or_with_room_for_all_are_left_out() -> None:

@@ -26,7 +26,7 @@ from planner.rollout.prepared import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from planner.sources import demo
 from tests.bench.webhook import plain
-from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import NODE_CRITICAL, WHOLE, Item, deployment, node, owner, pod, pod_spec, snapshot
 from tests.rollout.rollouts import WORKER, roll, rolling, stateful_set, why
 
 NOW = 1_790_000_000.0
@@ -54,7 +54,7 @@ def waiting(name: str, **spec: Any) -> Item:
 
 
 def ask(*items: Item | list[Item], **change: Any) -> RolloutResult:
-    found = snapshot(NODE_CRITICAL, *items)
+    found = snapshot(WHOLE, *items)
     asked = WorkloadChange(workload=WORKER, **change)
     return rollouts.rollout(found, Scenario(changes=(asked,), with_remedies=False))
 
@@ -177,7 +177,7 @@ def test_another_that_finds_room_for_all_or_is_elsewhere_leaves_the_proof() -> N
 def test_the_first_answer_proves_nothing_that_the_whole_one_does_not() -> None:
     settings = RolloutSettings(workloads=(WORKER,))
     assert first_answer(snapshot(*others_scaler(1, 3)), settings).ties is None
-    kept = first_answer(snapshot(NODE_CRITICAL, *others_scaler(1, 1)), settings).ties
+    kept = first_answer(snapshot(WHOLE, *others_scaler(1, 1)), settings).ties
     assert kept is not None
     assert kept.proven
 

@@ -1,0 +1,87 @@
+"""The rules that doubt an answer and don't make it another: a list that is missing, a webhook that isn't played.
+
+To add one, write a function of `Played` that yields `Doubt`s and put it into `RULES`. What makes the verdict *not known* is an
+`Unknown` of `planner.rollout.unknowns` instead; who may act meanwhile is played in `planner.rollout.meanwhile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from planner.ground.records import Record
+from planner.ground.words import Text, listing, plural
+from planner.inventory.account import list_command
+from planner.kubernetes.kinds import CRON_JOB, JOB, several
+from planner.kubernetes.records import Presence
+from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster
+
+_REFUSE: Final = ("ResourceQuota", "LimitRange")
+_MAKE: Final = (JOB.name, CRON_JOB)
+_AUTOSCALER: Final = "HorizontalPodAutoscaler"
+
+
+class Played(Record, eq=False):
+    """What a rule may look at: the cluster, its changes, and how they went."""
+
+    cluster: Cluster
+    revisions: Sequence[Revision]
+    run: Run
+
+    def makes_pods(self, revision: Revision) -> bool:
+        """Whether pods of a change are made, or wait to be."""
+        if revision.placed is not None:
+            return not revision.placed.idle
+        before, *moments = self.run.moments[revision.after.key]
+        is_new = revision.has_new_template or revision.before is None
+        return is_new or any(one.pending or one.pods > before.pods for one in moments)
+
+
+def missing_lists(played: Played) -> Iterator[Doubt]:
+    """Lists that weren't given, whose objects may change the verdict: ResourceQuotas and LimitRanges may refuse each pod of a rollout
+    that completes, autoscalers may set other replicas than a change does. kubectl leaves a kind without objects out of its List, so *none
+    exist* and *not asked for* look the same. That Jobs weren't asked for shows where PriorityClasses lack, of which every cluster has some.
+    A list that was refused or is cut off makes the verdict not known (`planner.rollout.unknowns`)."""
+    snapshot = played.cluster.snapshot
+    presence = snapshot.presence.get(_AUTOSCALER)
+    if presence is not None and presence.is_lacking and any(
+        r.after.traits.has_replicas
+        and (presence.hides or (r.before is not None and r.before.replicas != r.after.replicas))
+        for r in played.revisions
+    ):  # fmt: skip
+        why = Text("whether an autoscaler sets other replicas isn't known: none were read")
+        yield Doubt(about=_many([_AUTOSCALER]), why=why, could_change=Effect.VERDICT, advice=_adds([_AUTOSCALER]))
+    if not played.run.completed or not any(map(played.makes_pods, played.revisions)):
+        return
+    refuse = [kind for kind in _REFUSE if snapshot.presence.get(kind) is Presence.ABSENT]
+    make: list[str] = []
+    if snapshot.presence.get("PriorityClass") is Presence.ABSENT:
+        read = {kind for kind, state in snapshot.presence.items() if state is not Presence.ABSENT}
+        read |= {one.kind for one in snapshot.unplayed}
+        make = [kind for kind in _MAKE if kind not in read]
+    parts = [f"{_many(kinds)} {does} pods" for kinds, does in ((refuse, "refuse"), (make, "make")) if kinds]
+    if parts:
+        why = Text(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
+        yield Doubt(about=_many([*refuse, *make]), why=why, could_change=Effect.VERDICT, advice=_adds([*refuse, *make]))
+
+
+def _many(kinds: Sequence[str]) -> str:
+    return listing([several(kind) for kind in kinds], most=None)
+
+
+def _adds(kinds: Sequence[str]) -> str:
+    """The commands that write the lists: the API's own say so where there are none."""
+    also = plural(len(kinds), "where it is empty", "where they are empty")
+    return f"To add {plural(len(kinds), 'it', 'them')}, also {also}: {'; '.join(list_command(kind) for kind in kinds)}"
+
+
+RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists,)
+"""Each rule that doubts an answer, in the order in which their doubts are told."""
+
+
+def standing_doubts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[Doubt, ...]:
+    """What every rule doubts of `run` of the revisions."""
+    played = Played(cluster=cluster, revisions=tuple(revisions), run=run)
+    return each_once(doubt for rule in RULES for doubt in rule(played))
