@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from planner.capacity import rollouts
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Finding, FrozenMap, Presence, Severity
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.gate import answer as gate
+from planner.remedies import rollouts
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once, is_proven
 from planner.rollout.prepared import Scenario
