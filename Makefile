@@ -9,11 +9,14 @@ DIR ?=
 COUNT ?= 5000
 ONLY ?=
 KEEP ?=
+MINUTES ?= 10
+FIRST ?=
+TOGETHER := -n 2 --dist loadfile --no-loadscope-reorder # a file's tests in one process; files in their order, long ones first
 
 unexport PYTHONDONTWRITEBYTECODE # else each process compiles all that it loads
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test check format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
+.PHONY: help setup app test test-all check fuzz format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -35,18 +38,25 @@ $(STAMP): requirements.lock pyproject.toml
 app: setup ## the dashboard on http://localhost:8501, with the embedded demo cluster
 	@$(BIN)/headroom app --host $(HOST) --port $(PORT) --no-browser
 
-test: setup ## every test, the browser ones included
+test: setup ## everything that protects a user, but what starts many servers, browsers and processes: minutes
+	@$(BIN)/pytest --quick $(TOGETHER) --durations 10
+
+test-all: setup ## every test, the browser ones included
 	@$(BIN)/python -m tests.browser.prepare
 	@$(BIN)/python -m tests.sources.object_stores
 	@$(BIN)/python -m tests.deploy.helm
 	@$(BIN)/python -m tests.deploy.kubectl
-	@$(BIN)/pytest -n 2 --dist loadfile --ignore tests/browser; others=$$?; $(BIN)/pytest -n 2 --dist loadfile tests/browser && exit $$others
+	@$(BIN)/pytest $(TOGETHER) --durations 10 --ignore tests/browser; others=$$?; $(BIN)/pytest $(TOGETHER) tests/browser && exit $$others
 
-check: setup ## style, types, import rules
+check: setup ## style, types, import rules, what the house asks of each file
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python -m tests.house
+	@$(BIN)/mypy
+
+fuzz: setup ## new seeds (MINUTES=10; FIRST=… the first of them): inputs that are damaged, clusters in which engine and reference differ
+	@$(BIN)/python -m tests.fuzz.new_seeds $(MINUTES) $(FIRST)
 
 format: setup ## put the code in the house's format
 	@$(BIN)/ruff check --fix-only --quiet .

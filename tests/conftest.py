@@ -6,16 +6,18 @@ import signal
 import sys
 from collections import defaultdict
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from planner.ground import collector
+from tests import quick
 
 # The same examples on every machine and in every run; a slow machine is not a failing test.
-settings.register_profile(
-    "house", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
-)
+HOUSE = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("house", HOUSE)
+settings.register_profile("quick", HOUSE, max_examples=100 // quick.SHARE)
 settings.load_profile("house")
 
 # Where nobody may write bytecode, each of a thousand processes compiles what it loads, and each run rewrites every assert.
@@ -25,6 +27,32 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # A shell that runs the tests in the background has them ignore Ctrl-C, and so would every program they start and stop.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# Files that take long go first, so that no process waits for another's last one; the others follow in their order.
+FIRST = ("tests/cli/test_refused_lists.py", "tests/sources/test_live.py", "tests/browser/test_every_page.py")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="what `make test` runs: see tests/quick.py")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ[quick.VARIABLE] = "1" if config.getoption("--quick") else ""
+    if quick.is_quick():
+        settings.load_profile("quick")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return (collection_path.is_file() and quick.is_quick() and quick.is_later(collection_path, config.rootpath)) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
+    if quick.is_quick():
+        left = [item for item in items if quick.is_left_out(item.nodeid)]
+        items[:] = [item for item in items if not quick.is_left_out(item.nodeid)]
+        config.hook.pytest_deselected(items=left)
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
 
 
 @pytest.hookimpl(wrapper=True)

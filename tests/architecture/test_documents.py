@@ -21,7 +21,6 @@ from tests.browser.dashboard import pages
 from tests.rules import quantities
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCUMENTS = [path for path in project_files() if path.suffix == ".md"]
 
 
 def test_command_line_document_is_what_help_says() -> None:
@@ -105,35 +104,10 @@ def test_unknown_command_is_a_sentence() -> None:
     assert "No such command 'rollut'" in result.output
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=str)
-def test_links_between_files_lead_somewhere(path: Path) -> None:
-    text = (ROOT / path).read_text(encoding="utf-8")
-    targets = [target.split("#")[0] for target in re.findall(r"\]\((?!https?:|mailto:|#)([^)\s]+)\)", text)]
-    missing = [target for target in targets if not (ROOT / path.parent / target).exists()]
-    assert not missing
-
-
-def test_every_document_is_in_the_index() -> None:
-    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
-    missing = [
-        str(path)
-        for path in DOCUMENTS
-        if path.parts[0] == "docs" and path.name != "README.md" and f"({path.relative_to('docs')})" not in index
-    ]
-    assert not missing
-
-
 def test_every_page_is_described() -> None:
     index = (ROOT / "docs/README.md").read_text(encoding="utf-8").lower()
     assert len(pages()) > 10
     assert not [title for _, title in pages() if f"**{title.lower()}**" not in index]
-
-
-def test_make_targets_named_in_documents_exist() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
-    for path in DOCUMENTS:
-        named = set(re.findall(r"`make ([a-z-]+)", (ROOT / path).read_text(encoding="utf-8")))
-        assert named <= targets, f"{path} names {named - targets}"
 
 
 @pytest.mark.parametrize(

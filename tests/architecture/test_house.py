@@ -1,108 +1,114 @@
-"""The house's own measures: how many rooms, how many arrows between them, and how large the front hall is.
-
-A room is a folder or module directly under `planner/` (`app` and `pages` are two more), an arrow an import between two
-rooms. They are bars, not aims: a new feature goes into the rooms that are there. ``pytest -s`` prints the figures.
-"""
+"""The checks of `tests.house` hold, and each sees what it is there for."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from planner.questions import INDEX
-from tests.architecture.tree import ROOT, imported, parsed, python_files
+from tests.architecture.tree import ROOT
+from tests.house import documents, files, names, pages, rooms
+from tests.house.__main__ import CHECKS
+from tests.house.check import Check
 
-MOST_ROOMS = 19
-MOST_ARROWS = 110
-MOST_HALL_LINES = 6_500
-MOST_LINES_OF_A_HALL_FUNCTION = 30
-MOST_FILES_OF_A_QUESTION = 3  # with what works it out in its room four, outside its test and CHANGELOG's line
-PLAIN = ("in_flight", "make_room", "survive")  # the latest that were added
+HERE = Path("planner/ground/errors.py")  # what is imported is read from the file: it imports nothing that is refused
 
 
-def report(line: str) -> None:
-    print(line)  # noqa: T201  # -s shows it
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.holds)
+def test_it_holds(check: Check[object]) -> None:
+    looked, found = check.run()
+    assert not found, f"{check.holds} ({check.advice})"
+    assert looked
 
 
-def room(module: str) -> str:
-    head, _, rest = module.partition(".")
-    return rest.partition(".")[0] or head if head == "planner" else head
+def test_a_check_that_looks_at_nothing_does_not_hold() -> None:
+    assert Check(holds="all is well", subjects=list[str], faults=lambda one: [one]).run() == (
+        0,
+        ["it looked at nothing"],
+    )
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for path in python_files("planner", "pages", "app.py"):
-        yield ".".join(path.with_suffix("").parts).removesuffix(".__init__"), path
+def test_what_does_not_hold_is_told_of_every_subject() -> None:
+    check = Check(holds="it is short", subjects=lambda: ["a", "bbb", "cccc"], faults=lambda one: [one] * (len(one) > 2))
+    assert check.run() == (3, ["bbb", "cccc"])
 
 
-@cache
-def arrows() -> dict[tuple[str, str], list[str]]:
-    """Between which rooms there are imports, and of which module."""
-    rooms = {room(name) for name, _ in modules()}
-    found = defaultdict(list)
-    for name, path in modules():
-        for _, target in imported(path):
-            of, to = room(name), room(target)
-            if to in rooms - {of, "planner"} and target.partition(".")[0] in ("planner", "pages", "app"):
-                found[of, to].append(name)
-    return found
+SLASH = "/"  # so that this file holds none of them itself
 
 
-def hall() -> list[Path]:
-    return list(python_files("planner/questions"))
+@pytest.mark.parametrize(
+    ("pattern", "seen", "passed"),
+    [
+        (files.MACHINE_PATH, (f"{SLASH}root/x", f"in {SLASH}tmp/a"), ("~/tmp/x", "$HOME/work/x", "/home/headroom/x")),
+        (files.REGISTRY, ("index-url" + " = https://x", "files.pythonhosted" + ".org"), ("the package index",)),
+        (files.SPACED_PERCENT, ("25 % of", "25 %."), ("25%", "7 %d")),
+        (files.BARE_EXCEPTION, ("x  # " + "noqa", "x  # " + "type: ignore"), ("x  # noqa: E501", "x  # type: ignore[arg-type]")),
+        (
+            files.GROUP_NEVER_GONE_BACK_INTO,
+            ("(?:ab?c)*+", "(a|b)++", "(a)?+", "(a){2,}+"),
+            ("[-a-z0-9]*+(?<!-)", "(?:a|b){1,4096}", "(a)+", "f(x) + y"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[str, ...]) -> None:
+    assert hasattr(pattern, "search")
+    assert [line for line in seen if not pattern.search(line)] == []
+    assert [line for line in passed if pattern.search(line)] == []
 
 
-def test_rooms() -> None:
-    rooms = {room(name) for name, _ in modules()} - {"planner"}
-    report(f"{len(rooms)} rooms: {', '.join(sorted(rooms))}")
-    assert 10 < len(rooms) <= MOST_ROOMS
+@pytest.mark.parametrize(
+    ("faults", "seen", "passed"),
+    [
+        (rooms.outside, ("print(1)", "open('x')", "datetime.now()", "eval('1')"), ("now(1)", "x.open()", "taken_at")),
+        (rooms.unseeded, ("random.Random()", "np.random.default_rng()"), ("random.Random(3)", "default_rng(seed=1)")),
+        (rooms.loose, ("@dataclass\nclass A: ...", "@dataclass(slots=True)\nclass A: ..."), ("@dataclass(frozen=True)\nclass A: ...",)),
+        (rooms.long_functions, ("def f():\n" + "    pass\n" * 30,), ("def f():\n" + "    pass\n" * 29,)),
+        (pages.arithmetic, ("a + 1", "sum(x)", "a -= 1", "round(x)"), ("a.sum()", "print(x)", "f(a)")),
+        (pages.markup, ("st.write(x, unsafe_allow_html=True)",), ("st.write(x, help=y)",)),
+    ],
+)  # fmt: skip
+def test_code_is_seen(faults: object, seen: tuple[str, ...], passed: tuple[str, ...]) -> None:
+    def found(code: str) -> list[str]:
+        assert callable(faults)
+        told: Iterable[str] = faults(HERE, ast.parse(code))
+        return list(told)
+
+    assert [code for code in seen if not found(code)] == []
+    assert [code for code in passed if found(code)] == []
 
 
-def test_arrows() -> None:
-    report(f"{len(arrows())} arrows")
-    thin = sorted(arrows().items(), key=lambda one: len(set(one[1])))[:8]
-    assert 50 < len(arrows()) <= MOST_ARROWS, f"the thinnest, to take away first: {thin}"
+def test_a_page_named_like_a_module_is_seen() -> None:
+    assert list(pages.shadowing(Path("pages/select.py")))
+    assert list(pages.shadowing(Path("pages/kubernetes.py")))
+    assert not list(pages.shadowing(Path("pages/headroom.py")))
 
 
-def test_the_hall_is_small() -> None:
-    lines = {path: len((ROOT / path).read_text(encoding="utf-8").splitlines()) for path in hall()}
-    report(f"{sum(lines.values()):,} lines of hall")
-    assert 1_000 < sum(lines.values()) <= MOST_HALL_LINES, "what computes belongs in a room behind the hall"
+def test_a_name_of_two_rooms_is_seen() -> None:
+    assert list(names.twice(("Pod", ["planner/a.py", "planner/b.py"])))
+    assert not list(names.twice(("Pod", ["planner/a.py"])))
 
 
-def test_the_halls_functions_are_short() -> None:
-    long = [
-        f"{path}:{node.lineno} {node.name}: {length} lines"
-        for path in hall()
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.FunctionDef)
-        and (length := (node.end_lineno or 0) - node.lineno + 1) > MOST_LINES_OF_A_HALL_FUNCTION
-    ]
-    assert not long
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| what a pod holds | `planner/kubernetes/records.py` `Pod.gone` |",
+        "| what a pod holds | `planner/kubernetes/nowhere.py` `Pod` |",
+        "| what a pod holds | somewhere |",
+    ],
+)
+def test_a_rule_that_is_not_where_the_page_says_is_seen(row: str) -> None:
+    assert list(documents.elsewhere((7, row)))
 
 
-def files_of(question: str) -> set[str]:
-    """Where somebody writes who adds a question of that name: its module, and what imports it or names it."""
-    module = f"planner.questions.{INDEX[question].where}"
-    found = set()
-    for name, path in modules():
-        text = (ROOT / path).read_text(encoding="utf-8")
-        names_it = any(
-            f"{quote}{one}{quote}" in text for quote in "\"'" for one in (question, question.replace("_", "-"))
-        )
-        if name == module or names_it or any(target == module for _, target in imported(path)):
-            found.add(str(path))
-    return found
+def test_newcomers_find_the_page_of_rules() -> None:
+    assert "(where-is.md)" in (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert "where-is.md" in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert len(documents.places()) >= 10
 
 
-@pytest.mark.parametrize("question", PLAIN)
-def test_a_question_is_few_files(question: str) -> None:
-    """The help, the README, the waiting line, what a store records and a plain command are made from the index."""
-    files = files_of(question)
-    report(f"{question}: {', '.join(sorted(files))}")
-    assert {f"planner/questions/{question}.py", "planner/questions/__init__.py"} <= files
-    assert len(files) <= MOST_FILES_OF_A_QUESTION
+def test_the_core_is_looked_at() -> None:
+    core = next(check for check in CHECKS if check.holds == "the core touches nothing outside").subjects()
+    assert {Path("planner/kubernetes/records.py"), Path("planner/rollout/answers.py")} <= set(core)
+    assert Path("pages/_router.py") in pages.pages()

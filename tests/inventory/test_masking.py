@@ -22,6 +22,7 @@ from planner.inventory.masking import (
     without_login,
 )
 from planner.kubernetes.records import PodLog
+from tests.quick import examples
 
 LETTERS = string.ascii_letters + string.digits
 S = "hunter2Zq"  # stands for the secret
@@ -240,7 +241,7 @@ def test_what_a_cluster_says_hides_what_a_log_hides(secret: str) -> None:
     assert said(message) == masked(message)
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(st.data())
 def test_the_detectors_are_asked_of_whatever_they_may_find(data: st.DataObject) -> None:
     pattern = data.draw(st.sampled_from([one for plugin in _plugins() for one in plugin.denylist]))

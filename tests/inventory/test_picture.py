@@ -19,6 +19,7 @@ from planner.inventory.picture import ADDED, DELETED, MODIFIED, Picture
 from planner.kubernetes.records import Presence, Snapshot
 from planner.serve.processes.identity import identity
 from tests.builders.objects import deployment, node, pod_spec
+from tests.quick import examples
 
 Item = dict[str, Any]
 NAMESPACES = ("a", "a-b", "a.c", "b")  # which "/" sorts between
@@ -122,7 +123,7 @@ def contents(one: Snapshot) -> dict[str, Any]:
     return {name: getattr(one, name) for name in one.__dataclass_fields__ if name not in ("derived", "reading")}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32), st.integers(0, 60))
 def test_folding_is_listing_at_the_end(seed: int, changes: int) -> None:
     draw, told = random.Random(seed), begun()
@@ -137,7 +138,7 @@ def test_folding_is_listing_at_the_end(seed: int, changes: int) -> None:
     assert contents(snapshot(picture)) == contents(snapshot(taken(told)))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(0, 2**32))
 def test_it_is_what_reading_the_lists_gives(seed: int) -> None:
     draw, told = random.Random(seed), begun()
@@ -151,7 +152,7 @@ def test_it_is_what_reading_the_lists_gives(seed: int) -> None:
     assert ours.reading.unreadable == read.reading.unreadable
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 60), st.sampled_from((0, 64)))
 def test_what_goes_with_the_changes_is_what_reading_the_lists_anew_gives(seed: int, changes: int, few: int) -> None:
     """Order, digest, uids that two have, what is damaged, and what objects tell of others that are missing."""
@@ -188,7 +189,7 @@ def test_what_came_and_went_before_any_snapshot_is_forgotten() -> None:
     assert "n9" not in {one.name for one in snapshot(picture).nodes}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.integers(0, 12), max_size=40), st.lists(st.integers(0, 12), max_size=40))
 def test_any_order_is_led_to(first: list[int], last: list[int]) -> None:
     """Records that come, go, are there twice and change places."""
@@ -198,7 +199,7 @@ def test_any_order_is_led_to(first: list[int], last: list[int]) -> None:
     assert succession.followed(old, succession.difference(old, new)).nodes == new.nodes
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_steps_lead_to_the_same_snapshot(seed: int, changes: int) -> None:
     draw, told = random.Random(seed), begun()

@@ -17,6 +17,7 @@ from planner.inventory.picture import MODIFIED, Picture
 from planner.inventory.records import pod_texts
 from planner.inventory.records import pods as pods_module
 from planner.kubernetes.records import Finding, Snapshot
+from tests.quick import examples
 
 CONTAINERS: Final = '"containers":[{"name":"main","image":"app:1","volumeMounts":[{"name":"kube-api-access-TOKEN"}]}]'
 VOLUMES: Final = '"volumes":[{"name":"kube-api-access-TOKEN","projected":{}},{"name":"cache","emptyDir":{}}]'
@@ -208,7 +209,7 @@ PODS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(PODS)
 def test_any_mixture_is_read_alike(drawn: list[tuple[str, str, str, str]]) -> None:
     read_both_ways([text_of(number, *one) for number, one in enumerate(drawn)])

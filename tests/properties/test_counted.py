@@ -19,9 +19,10 @@ from planner.rollout.ties import holds_in_every_placement
 from tests.bench import clusters, crowd
 from tests.properties.random_rollouts import case_of, engine
 from tests.properties.test_flying_clusters import roomy
+from tests.quick import floor, seeds
 from tests.reference.flying_clusters import flying_case
 
-SEEDS = range(150)
+SEEDS = seeds(150)
 
 
 def _told(run: Run) -> tuple[object, ...]:
@@ -47,7 +48,7 @@ def test_the_moments_are_those_that_are_played() -> None:
                     assert holds_in_every_placement(long.run, long.revisions), seed
                 on = short.run.played_on()
                 assert (_told(on), _places(on)) == (_told(long.run), _places(long.run)), seed
-    assert counted > 60
+    assert counted > floor(60)
 
 
 @pytest.mark.parametrize(

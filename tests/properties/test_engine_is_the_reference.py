@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tests.properties.random_rollouts import Outcome, case_of, engine, reference
+from tests.quick import floor, seeds
 
-SEEDS = range(400)
+SEEDS = seeds(400)
 MOST_SEEDS = 30  # seeds of the reference tried where its first answer differs: its ties fall one way or the other
 
 
@@ -25,17 +26,17 @@ def disagreements(seed: int, fields: Iterable[str]) -> dict[str, object]:
 
 
 def test_one_rollout_agrees_in_every_field() -> None:
-    seeds = [seed for seed in SEEDS if len(case_of(seed).changes) == 1]
-    found = {seed: disagreements(seed, Outcome._fields) for seed in seeds}
-    assert len(seeds) > 250
+    drawn = [seed for seed in SEEDS if len(case_of(seed).changes) == 1]
+    found = {seed: disagreements(seed, Outcome._fields) for seed in drawn}
+    assert len(drawn) > floor(250)
     assert {seed: wrong for seed, wrong in found.items() if wrong} == {}
 
 
 def test_rollouts_together_agree_in_the_verdict() -> None:
     """Who comes first to a quota or to a freed node is a race between controllers: it may cost a step, not more."""
-    seeds = [seed for seed in SEEDS if len(case_of(seed).changes) > 1]
-    found = {seed: disagreements(seed, Outcome._fields) for seed in seeds}
-    assert len(seeds) > 50
+    drawn = [seed for seed in SEEDS if len(case_of(seed).changes) > 1]
+    found = {seed: disagreements(seed, Outcome._fields) for seed in drawn}
+    assert len(drawn) > floor(50)
     assert [seed for seed, wrong in found.items() if "verdict" in wrong] == []
     raced = [seed for seed, wrong in found.items() if wrong]
-    assert len(raced) <= len(seeds) // 8, {seed: found[seed] for seed in raced}
+    assert len(raced) <= len(drawn) // 8, {seed: found[seed] for seed in raced}

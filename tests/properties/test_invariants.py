@@ -37,11 +37,12 @@ from tests.bench import crowd
 from tests.builders.objects import POOL, Item, budget, deployment, node, owner, pod, pod_spec, read_items
 from tests.properties.random_rollouts import case_of, engine, renamed, with_empty_node
 from tests.properties.test_flying_clusters import roomy
+from tests.quick import examples, floor, seeds
 from tests.reference.flying_clusters import flying_case
 from tests.reference.random_clusters import Case
 
 SEEDS = st.integers(min_value=1_000, max_value=1_000_000)
-COURSES = range(150)
+COURSES = seeds(150)
 
 
 def _bound(simulation: Simulation) -> list[LivePod]:
@@ -64,7 +65,7 @@ def _check_books(simulation: Simulation) -> None:
     assert (state.free >= np.minimum(0, cluster.allocatable - cluster.requested)).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(SEEDS)
 def test_no_node_ever_holds_more_than_it_has_and_nothing_is_lost(seed: int) -> None:
     rounds = 0
@@ -83,7 +84,7 @@ def test_no_node_ever_holds_more_than_it_has_and_nothing_is_lost(seed: int) -> N
     assert rounds >= 1
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(SEEDS)
 def test_surge_and_unavailable_are_kept(seed: int) -> None:
     case = case_of(seed)
@@ -102,7 +103,7 @@ def test_surge_and_unavailable_are_kept(seed: int) -> None:
         assert min(m.ready for m in moments) >= min(before.ready, after.replicas - unavailable)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(SEEDS)
 def test_names_change_nothing(seed: int) -> None:
     case = case_of(seed)
@@ -111,7 +112,7 @@ def test_names_change_nothing(seed: int) -> None:
         assert engine(renamed(case)).outcome._replace(messages=()) == played.outcome._replace(messages=())
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(SEEDS)
 def test_an_empty_node_more_keeps_no_rollout_from_completing(seed: int) -> None:
     case = case_of(seed)
@@ -141,7 +142,7 @@ def _compared_courses(snapshot: Snapshot) -> int:
 
 
 def test_a_certain_course_is_the_simulated_one() -> None:
-    assert sum(_compared_courses(read_items(case_of(seed).items)) for seed in COURSES) > 40
+    assert sum(_compared_courses(read_items(case_of(seed).items)) for seed in COURSES) > floor(40)
 
 
 def _waiting(name: str, cpu: str, priority: int, gpus: int) -> Item:
@@ -180,8 +181,8 @@ def _beside_waiting(seed: int) -> Snapshot:
 
 
 def test_beside_pods_that_wait_too() -> None:
-    counted = [_compared_courses(_beside_waiting(seed)) for seed in range(400)]
-    assert sum(counted) > 60
+    counted = [_compared_courses(_beside_waiting(seed)) for seed in seeds(400)]
+    assert sum(counted) > floor(60)
 
 
 def _in_pools(seed: int) -> Snapshot:
@@ -209,7 +210,7 @@ def _in_pools(seed: int) -> Snapshot:
 
 def test_whom_a_rollout_never_meets_changes_nothing_of_it() -> None:
     left = played = 0
-    for seed in range(200):
+    for seed in seeds(200):
         cluster = Cluster(_in_pools(seed))
         for workload in cluster.snapshot.workloads:
             revision = Revision(before=workload, after=workload, has_new_template=True)
@@ -224,7 +225,7 @@ def test_whom_a_rollout_never_meets_changes_nothing_of_it() -> None:
             told = [[replace(m, held={}) for m in run.moments[workload.key]] for run in (alone, whole)]
             assert told[0][: alone.ticks + 1] == told[1][: alone.ticks + 1], seed
             assert replace(told[0][-1], tick=0) == replace(told[1][-1], tick=0), seed
-    assert min(left, played) > 20, (left, played)
+    assert min(left, played) > floor(20), (left, played)
 
 
 @pytest.mark.parametrize("is_varied", [False, True])
@@ -311,7 +312,7 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
             proven += 1
             told = {engine(case, seed).outcome[:2] for seed in range(10)}
             assert told == {played.outcome[:2]}, seed
-    assert proven > 30
+    assert proven > floor(30)
 
 
 def test_pods_that_surely_find_room_go_alike_in_every_placement(monkeypatch: pytest.MonkeyPatch) -> None:

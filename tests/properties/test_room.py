@@ -18,6 +18,7 @@ from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import simulate
 from tests.bench import crowd
 from tests.properties.random_rollouts import case_of, engine
+from tests.quick import floor, seeds
 
 STRATEGIES = (
     Strategy(kind=RECREATE),
@@ -28,7 +29,7 @@ STRATEGIES = (
 
 def test_without_room_on_empty_nodes_no_strategy_completes() -> None:
     short = enough = 0
-    for seed in range(150):
+    for seed in seeds(150):
         played = engine(case_of(seed))
         cluster = played.run.simulation.cluster
         for revision in played.revisions:
@@ -43,7 +44,7 @@ def test_without_room_on_empty_nodes_no_strategy_completes() -> None:
                 others = [replace(larger, after=replace(after, strategy=one)) for one in STRATEGIES]
                 assert not run.completed, seed
                 assert not any(simulate(cluster, [one], seed=seed).completed for one in others), seed
-    assert min(short, enough) > 50, (short, enough)
+    assert min(short, enough) > floor(50), (short, enough)
 
 
 def _answers() -> dict[tuple[str, int, bool], RolloutResult]:

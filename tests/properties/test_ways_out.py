@@ -10,12 +10,13 @@ from planner.rollout.answers import RemedyKind, Verdict
 from tests.conformance.comparison import cases
 from tests.properties.random_rollouts import case_of
 from tests.properties.ways_out import OF_THE_TEMPLATE, ways_out, where_it_ends
+from tests.quick import floor, seeds
 from tests.reference.flying_clusters import flying_case
 from tests.reference.objects import Object
 
 RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
-SEEDS = range(200)
-FLYING = (*range(120), 130, 207, 417)
+SEEDS = seeds(200)
+FLYING = (*seeds(120), 130, 207, 417)
 
 
 def ends(named: Iterator[tuple[str, list[Object], list[Object]]]) -> tuple[dict[str, str], Counter[RemedyKind]]:
@@ -52,7 +53,7 @@ def test_of_random_clusters() -> None:
     some = ((f"random {seed}", case_of(seed)) for seed in SEEDS)
     wrong, tried = ends((name, c.items, c.changes) for name, c in some if len(c.changes) == 1 and not c.never_ready)
     assert wrong == {}
-    assert tried.total() > 60
+    assert tried.total() > floor(60)
 
 
 def test_where_others_are_in_flight() -> None:
@@ -60,4 +61,4 @@ def test_where_others_are_in_flight() -> None:
     some = ((f"flying {seed}", flying_case(seed).case) for seed in FLYING)
     wrong, tried = ends((name, c.items, c.changes) for name, c in some if len(c.changes) == 1 and not c.never_ready)
     assert wrong == {}
-    assert tried[RemedyKind.FREE_CAPACITY] > 3
+    assert tried[RemedyKind.FREE_CAPACITY] >= floor(4)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.quick import seeds
 from tests.reference.__main__ import play as play_recording
 from tests.reference.__main__ import read_recording
 from tests.reference.cluster import Cluster
@@ -20,7 +21,7 @@ from tests.reference.random_clusters import Case, grow, node, priority_classes, 
 from tests.reference.simulation import Simulation, simulate
 from tests.reference.storage import bind_claims, make_claim
 
-SEEDS = range(60)
+SEEDS = seeds(60)
 REV_2 = {"spec": {"template": {"spec": {"containers": [{"name": "main", "env": [{"name": "REV", "value": "2"}]}]}}}}
 
 

@@ -12,8 +12,8 @@ from typing import Final
 
 import pytest
 
-from tests.architecture.test_where_is import LINES
 from tests.architecture.tree import ROOT
+from tests.house import documents
 
 # Rule → what the code of a copy would have in it, and the modules that may (its place; who reads or writes the field).
 ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -139,7 +139,7 @@ def asking(path: str, rule: str) -> list[str]:
     return [test for test, (read, text) in files_of_tests().items() if module in read and name.search(text)]
 
 
-@pytest.mark.parametrize("line", sorted({(path, names) for path, names in LINES}))
+@pytest.mark.parametrize("line", sorted({(path, names) for path, names in documents.places()}))
 def test_every_line_of_the_page_is_asked_about(line: tuple[str, tuple[str, ...]]) -> None:
     path, rules = line
     found = [rule for rule in rules if rule in ONLY_THERE or asking(path, rule)]

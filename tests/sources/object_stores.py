@@ -1,7 +1,7 @@
 """Servers of S3 and of Google Cloud Storage for tests, each in an environment of its own: moto brings thirty packages that
 nothing else needs.
 
-``python -m tests.sources.object_stores`` makes the environments (``make test`` does); without one the tests that need it are
+``python -m tests.sources.object_stores`` makes the environments (``make test-all`` does); without one the tests that need it are
 skipped, and say so.
 """
 

@@ -21,6 +21,7 @@ from planner.spot.economics import (
 from planner.spot.environment import BulkLosses, most_losses
 from planner.spot.interruption import lives_of
 from planner.spot.months import LARGEST_POOL, simulate
+from tests.quick import examples
 from tests.spot.daly import wall_hours
 
 BASE = Assumptions(
@@ -277,7 +278,7 @@ cases = st.builds(
 
 
 @given(case=cases, base=st.integers(0, 20), committed=st.integers(0, 20))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_books_balance_whatever_is_assumed(case: Assumptions, base: int, committed: int) -> None:
     case = replace(
         case,
@@ -300,7 +301,7 @@ def test_books_balance_whatever_is_assumed(case: Assumptions, base: int, committ
 
 
 @given(case=cases)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_all_work_is_done_once_and_every_hour_has_one_name(case: Assumptions) -> None:
     months = simulate(case)
     span = months.pattern.jobs * months.pattern.span_hours
@@ -312,7 +313,7 @@ def test_all_work_is_done_once_and_every_hour_has_one_name(case: Assumptions) ->
 
 
 @given(rate=st.floats(0.001, 0.5), worse=st.floats(1.05, 4))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_more_losses_never_save_more(rate: float, worse: float) -> None:
     case = at(rate)
     assert expected_saved_usd(case, rate * worse) <= expected_saved_usd(case, rate) + 1e-9

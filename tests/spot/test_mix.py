@@ -8,6 +8,7 @@ from planner.spot.assumptions import Assumptions
 from planner.spot.economics import savings
 from planner.spot.mix import mix
 from planner.spot.months import simulate
+from tests.quick import examples
 from tests.spot.test_economics import BASE, cases
 
 
@@ -58,7 +59,7 @@ def test_where_spot_is_dearer_no_share_is_advised() -> None:
 
 
 @given(case=cases)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_nothing_beats_the_frontier(case: Assumptions) -> None:
     points = mix(case).points
     assert any(point.is_on_frontier for point in points)

@@ -1,0 +1,78 @@
+"""What `make test` leaves to `make test-all`, and of what it takes a tenth: ``pytest --quick``. Without it everything runs.
+
+What protects a user in process is in `make test`. Left to `make test-all` is what starts browsers, servers and processes again and
+again, beside one smoke of each (`SMOKE`), and what holds the project's own documents, packages and benches.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+VARIABLE: Final = "HEADROOM_QUICK"  # set by ``pytest --quick``, and so in the processes that share a run
+SHARE: Final = 10  # one seed, one example in ten
+
+LATER: Final = (
+    "tests/architecture",  # `make check` asks the house; here are documents and what commands load
+    "tests/bench",
+    "tests/browser",
+    "tests/collection",
+    "tests/deploy",
+    "tests/fuzz",
+    "tests/packaging",
+    "tests/processes/test_sweep.py",
+    "tests/sources/test_live.py",
+    "tests/sources/test_prometheus.py",
+    "tests/sources/test_prometheus_nodes_and_gpus.py",
+    "tests/trust",
+)
+"""Folders and files that only `make test-all` runs."""
+
+SMOKE: Final = (
+    "tests/browser/test_every_page.py::test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high[1360-",
+    "tests/fuzz/test_fuzz.py::test_whatever_comes_in_is_handled[0]",
+    "tests/sources/test_live.py::test_what_changes_is_followed_without_listing_anew",
+)
+"""Tests of those that `make test` runs all the same, by the beginnings of their names."""
+
+
+def is_quick() -> bool:
+    return os.environ.get(VARIABLE) == "1"
+
+
+def seeds(number: int) -> range:
+    """So many; one in ten of them in a quick run. They are the same in every run."""
+    return range(0, number, SHARE) if is_quick() else range(number)
+
+
+def examples(number: int) -> int:
+    """How many hypothesis draws of so many."""
+    return max(3, number // SHARE) if is_quick() else number
+
+
+def floor(number: int) -> int:
+    """How many of its cases a test that takes `seeds` must have seen at least, where it sees so many in a whole run: a quick one
+    sees one in ten on average, and half of that is enough."""
+    return max(1, number // (2 * SHARE)) if is_quick() else number
+
+
+def sample(cases: Sequence[T]) -> Sequence[T]:
+    return cases[::SHARE] if is_quick() else cases
+
+
+def is_later(path: Path, root: Path) -> bool:
+    """Whether a quick run collects nothing of the file."""
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+    is_left = any(name == one or name.startswith(f"{one}/") for one in LATER)
+    is_smoked = any(one == name or one.startswith((f"{name}/", f"{name}::")) for one in SMOKE)
+    return is_left and not is_smoked
+
+
+def is_left_out(node: str) -> bool:
+    """Whether a quick run leaves out this test of a file that it collects."""
+    is_left = any(node.startswith((f"{one}/", f"{one}::")) for one in LATER)
+    return is_left and not node.startswith(SMOKE)
