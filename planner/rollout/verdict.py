@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any
 
@@ -195,7 +195,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
             f"the {revision.after.kind} is paused, so nothing is rolled out until it is resumed",
             names_objects=True,
         )
-    if revision.after.strategy.kind == ON_DELETE and revision.has_new_template:
+    if revision.after.strategy.kind == ON_DELETE and _keeps_old(revision, pods):
         return _stuck(
             Reason.ON_DELETE,
             "the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it",
@@ -226,6 +226,16 @@ def _why(run: Run, revision: Revision) -> Impasse:
         "nothing moves any more, and the cause is not known",
         "nothing moves any more, and the cause is not known",
     )
+
+
+def _keeps_old(revision: Revision, pods: Iterable[LivePod]) -> bool:
+    """Whether pods of the old revision stand; a new workload has none, so no rule of a change holds for it.
+
+    Source: kubernetes `pkg/controller/daemon/daemon_controller.go` `updateDaemonSet`: `manage` makes the pods that are missing
+    before the update strategy is looked at.
+    """
+    is_change = revision.before is not None and revision.has_new_template
+    return is_change and any(not (pod.is_new or pod.is_terminating) for pod in pods)
 
 
 def _is_midway(run: Run, key: str) -> bool:

@@ -193,10 +193,13 @@ class DaemonSetController(OverRevisions):
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
-        if self.workload.strategy.kind == ON_DELETE and self.has_new_template:
-            return False
+        """With OnDelete too: pods that a node lacks are made at once whatever the strategy (`manage`), so only an old pod that
+        stands keeps a change from completing, and where the template stays none has to go."""
         self._begin(simulation)
-        return not self.lacks_revision and len(self._nodes[NodeState.NEW_READY]) == len(self._target_set)
+        done = self._count(NodeState.NEW_READY)
+        if self.workload.strategy.kind == ON_DELETE and not self.has_new_template:
+            done += self._count(NodeState.OLD_READY)
+        return not self.lacks_revision and done == len(self._target_set)
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:

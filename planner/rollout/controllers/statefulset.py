@@ -83,7 +83,8 @@ class StatefulSetController(OverRevisions):
         ready = [p for p in pods if p.is_ready]
         updated = sum(1 for p in standing if p.revision == self.update_revision)
         current = sum(1 for p in standing if p.revision == self.current_revision)
-        if self.is_complete(simulation) and not self.partition:
+        rolls = self.workload.strategy.kind != ON_DELETE  # else currentRevision stays (`completeRollingUpdate`)
+        if rolls and self.is_complete(simulation) and not self.partition:
             current = updated
         return {
             "replicas": len(pods),
@@ -94,9 +95,10 @@ class StatefulSetController(OverRevisions):
         }
 
     def is_complete(self, simulation: Simulation) -> bool:
-        """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready."""
-        if self.workload.strategy.kind == ON_DELETE:
-            return self._all_ready(simulation) and self.update_revision == self.current_revision
+        """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready. With OnDelete old pods
+        may stay as long as the template does; whichever are missing are made of the new revision (`isCurrentRevisionNeeded`)."""
+        if self.workload.strategy.kind == ON_DELETE and not self.is_changed:
+            return self._all_ready(simulation)
         standing = simulation.pods.tally(self.key, self.workload.uid).count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
         is_updated = self._ordinals(simulation).updated >= wanted

@@ -1,0 +1,49 @@
+"""One manifest at the three doors that play it: ``rollout -f``, ``gate -f`` and the webhook."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from planner.capacity.rollouts import growing
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate, rollout
+from planner.questions.gate import GateAnswer, GateSettings
+from planner.questions.pool_settings import PoolSettings
+from planner.questions.question import Given
+from planner.questions.rollout import RolloutSettings
+from planner.rollout.answers import RolloutResult
+from planner.serve.review import Review, read_request, review
+from tests.builders.objects import Item
+
+NOW = 1_790_000_000.0  # 2026-09-21
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """What each door answers."""
+
+    rollout: RolloutResult
+    gate: GateAnswer
+    webhook: Review
+
+
+def ask_doors(
+    cluster: Snapshot, manifest: Item, there: Item | None = None, *, limits: tuple[PoolLimits, ...] = ()
+) -> Doors:
+    """`there`: the object as it is, None of a new one."""
+    pools = PoolSettings(limits=limits)
+    played = rollout.QUESTION.answer(
+        cluster, RolloutSettings(manifest=json.dumps(manifest), pools=pools), Given(now=NOW)
+    )
+    at_gate = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest), pools=pools), Given(now=NOW))
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    request = {
+        "uid": "1", "operation": "UPDATE" if there else "CREATE", "object": manifest, "oldObject": there,
+        "namespace": manifest["metadata"]["namespace"], "name": manifest["metadata"]["name"],
+        "resource": {"group": group, "version": version, "resource": f"{manifest['kind'].lower()}s"},
+    }  # fmt: skip
+    body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    at_webhook = review(cluster, read_request(body.encode()), growing(cluster, limits), now=NOW)
+    return Doors(rollout=played, gate=at_gate, webhook=at_webhook)
