@@ -17,20 +17,22 @@ from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_g
 from planner.capacity.node_pools import MOST_NODES, NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import strangers, untold, without_devices
-from planner.ground.budget import TOO_LARGE, TooLargeError, too_large
+from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
+from planner.ground.vocabulary import HOSTNAME
 from planner.ground.words import Text, count, listing, plural
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
 from planner.kubernetes.records import Node, Pod
-from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.selectors import named_nodes, tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.prepared import compiled
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.verdict import fits_without
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.happening import Happening
@@ -128,6 +130,7 @@ def limit_of(pool: NodePool) -> str:
     return f"within its limits on {', '.join(sorted(pool.resource_limits))}" if pool.resource_limits else "no maximum"
 
 
+@part(units=SEARCH_UNITS)
 def grow(
     cluster: Cluster,
     revisions: Sequence[Revision],
@@ -152,6 +155,9 @@ def grow(
     """
     if waiting is None:
         return GrowthAnswer(growth=None, sentence=Text())
+    if node := tied_to(stuck, revisions):
+        why = f"more nodes don't help: a pod of it can only run on {node}" if says_why else ""
+        return GrowthAnswer(growth=None, sentence=Text(why))
     asked = _Asked(cluster, revisions, stuck, how or Autoscaling(), seed)
     stated = [pool for pool in pools if pool.source is not LimitSource.UNKNOWN]
     unknown: list[str] = []
@@ -180,6 +186,37 @@ def grow(
     if says_why and not refused and not unknown:
         refused += _past_limits(asked, pools) or _why_none(asked, waiting)
     return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(dict.fromkeys(unknown)))
+
+
+def tied_to(stuck: Run, revisions: Sequence[Revision]) -> str:
+    """The nodes on which alone a pod of the changes can run and finds no room, whatever nodes come; "" where there is no such pod.
+
+    A pod of a DaemonSet names its node. Others' pods leave that node for a new one only if a rollout of theirs replaces them, or if an
+    event moves them. Without this rule the search feeds itself: a DaemonSet that preempts gets a pod on every new node, and preempts
+    there again.
+
+    Source: kubernetes `pkg/controller/daemon/util/daemonset_util.go` `ReplaceDaemonSetPodNodeNameNodeAffinity`; kubernetes/autoscaler
+    `cluster-autoscaler/simulator/node_info_utils.go` `SanitizedTemplateNodeInfo` (a new node has a name and a hostname of its own).
+    """
+    cluster, pods = stuck.simulation.cluster, stuck.simulation.pods
+    if cluster.later:
+        return ""
+    owners = workloads_by_owner(cluster)
+    rolling = {revision.after.key for revision in revisions} | {other.key for other in stuck.others}
+    for key in (revision.after.key for revision in revisions):
+        for pod in stuck.pods[key]:
+            own = pod.shape.spec.node_selector.get(HOSTNAME)
+            only = named_nodes(pod.shape.spec) or ([own] if own else ())
+            places = [cluster.node_index[name] for name in only if name in cluster.node_index]
+            if pod.is_bound or pod.is_gone or not places:
+                continue
+            movers = [
+                one for place in places for one in pods.on(place)
+                if owners.get(one.owner, one.owner) in rolling - {key} and not one.is_new
+            ]  # fmt: skip
+            if not fits_without(stuck, pod.shape, movers):
+                return listing([cluster.node_names[place] for place in places])
+    return ""
 
 
 class _New(Record, eq=False):

@@ -51,6 +51,7 @@ from planner.kubernetes.pod_templates import (
     Templated,
     assumed_of,
     found_sets,
+    gang_in,
     group_count,
     is_suspended,
     other_scheduler,
@@ -656,6 +657,8 @@ def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str
 
 def _placed_as(kind: str, namespace: str, metadata: Object, placed: Placed, replicas: int) -> PlacedWorkload:
     """What is placed, under the name of its object; it may have no set."""
+    gang = gang_in(placed.gang, placed.scheduler, _labels(metadata), [template for template, _ in placed.templates])
+    placed = replace(placed, gang=gang)
     workload = Workload(
         kind=kind, namespace=namespace, name=str(metadata.get("name") or str(metadata["generateName"]).removesuffix("-")),
         template=placed.sets[0].template if placed.sets else Template(labels=EMPTY, spec=PodSpec()), replicas=replicas,

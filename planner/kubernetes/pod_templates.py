@@ -23,7 +23,9 @@ from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes import composed
 from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
 from planner.kubernetes.kinds import REMOVED
-from planner.kubernetes.records import PodsAlike, Template
+from planner.kubernetes.pods import POD_GROUP_LABELS
+from planner.kubernetes.queues import named_queue
+from planner.kubernetes.records import Labels, PodsAlike, Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
@@ -37,8 +39,34 @@ class Gang(StrEnum):
 
     NONE = "pod by pod"
     WHOLE = "all or nothing"
+    APART = "pod by pod, though they only work together"
     GROUP = "group by group"
     IN_TURN = "one after another, as each ends"
+
+
+GANG_SCHEDULERS: Final = frozenset(
+    {
+        "volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler", "koord-scheduler", "runai-scheduler",
+        "godel-scheduler",
+    }
+)  # fmt: skip
+"""Schedulers that place the pods of a group all or nothing, as their projects name them."""
+_POD_GROUP_NOTES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
+
+
+def gang_in(gang: Gang, scheduler: str, labels: Labels, templates: Sequence[Template]) -> Gang:
+    """How pods that only work together are placed: all or nothing only where a scheduler of gangs, a PodGroup or Kueue is named.
+    kube-scheduler binds each that finds a node, and those hold what they ask for while they wait for the others.
+
+    Source: kubernetes `pkg/scheduler/schedule_one.go` (a pod at a time); training-operator `pkg/controller.v1/common/pod.go` and kuberay
+    `ray-operator/controllers/ray/batchscheduler/schedulermanager.go` (no scheduler of gangs unless the operator's flags name one).
+    """
+    if gang is not Gang.WHOLE or named_queue(labels, templates):
+        return gang
+    names = {scheduler, *(template.spec.scheduler_name for template in templates)}
+    marks = {key for template in templates for key in (*template.labels, *template.annotations)}
+    is_group = not marks.isdisjoint((*POD_GROUP_LABELS, *_POD_GROUP_NOTES))
+    return gang if is_group or names & GANG_SCHEDULERS else Gang.APART
 
 
 class Idle(StrEnum):

@@ -13,11 +13,12 @@ from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
 from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, Volume
 
+POD_GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
+"""That name the PodGroup of a pod (scheduler-plugins' coscheduling)."""
 GANG_LABELS: Final = (
     "training.kubeflow.org/job-name",
     LWS_NAME,
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
+    *POD_GROUP_LABELS,
     KUEUE_POD_GROUP,
     "volcano.sh/job-name",
 )

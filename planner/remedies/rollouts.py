@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from planner.capacity import node_pools, scale_down, spare
-from planner.capacity.growth import Growth, grow, waiting_shape
+from planner.capacity.growth import Growth, grow, tied_to, waiting_shape
 from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import may_not_come
 from planner.capacity.scale_ups import on_their_way
@@ -204,7 +204,8 @@ def rollout(
     )
     if stuck is None and pools and may_be_asked:
         result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
-    if result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS:
+    may_grow = result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS
+    if may_grow and not tied_to(run, prepared.revisions):
         result = _of_todays_nodes(result, snapshot, pools)
     errors = [one for one in findings if one.severity is Severity.ERROR]
     lacking = [one for _, one in unknown] + [Unknown(what=one.what, mend=one.mend) for one in errors]

@@ -322,7 +322,8 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
-        self.work.spend(units_of_attempt(pod.shape) + _NOMINATED_UNITS * len(self.scheduler.nominations))
+        rivals = min(len(self.scheduler.nominations), len(pod.shape.candidates))
+        self.work.spend(units_of_attempt(pod.shape) + _NOMINATED_UNITS * rivals)
         attempt = self.queue.attempt(pod)
         self.claims.refusals.pop(pod.number, None)
         if attempt.node != NOWHERE:
@@ -395,7 +396,7 @@ class Simulation:
         was = pod.nominated
         self.queue.changed()
         self.scheduler.nominate(pod, node)
-        for rival in [p for p in self.scheduler.nominations if p.nominated == node and p.priority < pod.priority]:
+        for rival in [p for p in self.scheduler.nominations.on(node) if p.priority < pod.priority]:
             self._release_nomination(rival)
             self.queue.move_up(rival)
         did_something = was != node

@@ -19,9 +19,9 @@ from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import Offer
+from planner.kubernetes.units import Offer, Units
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
 from planner.rollout.controllers.deployment import DeploymentController
@@ -177,7 +177,18 @@ def placed_words(run: Run, revision: Revision) -> str:
         return f"its {wanted} pods are placed all or nothing, so none is{found}"
     if revision.placed.gang is Gang.GROUP:
         return f"{controller.whole_groups(run.simulation)} of its {revision.placed.groups} groups are placed whole"
-    return f"{bound} of its {wanted} pods are placed" if wanted > 1 else "its pod isn't placed"
+    if wanted == 1:
+        return "its pod isn't placed"
+    waits = f"{_held_by_placed(run, revision)} and wait for the others" if bound else ""
+    return f"{bound} of its {wanted} pods are placed{waits if revision.placed.gang is Gang.APART else ''}"
+
+
+def _held_by_placed(run: Run, revision: Revision) -> str:
+    """``, hold 32 GPUs``: what the pods that are placed keep from others while they wait."""
+    specs = [pod.shape.spec for pod in run.pods[revision.after.key] if pod.is_bound]
+    gpus = sum(map(requested_gpus, specs))
+    nouns = Units(offered={}).nouns([name for spec in specs for name in pod_requests(spec)])
+    return f", hold {nouns.count(gpus)}" if gpus else ""
 
 
 def _why(run: Run, revision: Revision) -> Impasse:
@@ -377,7 +388,7 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
     old = [p for p in run.pods[revision.after.key] if p.is_bound and not p.is_lost and not p.is_new]
-    freed = _fits_without(run, shape, old) if old and _replaces(run, revision) else False
+    freed = fits_without(run, shape, old) if old and _replaces(run, revision) else False
     context = _Context(run, revision, shape, where, matching, names, old, Text(message))
     if freed:
         return _hold_and_wait(context, reason)
@@ -448,7 +459,7 @@ def _no_node(shape: Shape, message: str) -> Impasse:
     )
 
 
-def _fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
+def fits_without(run: Run, shape: Shape, pods: list[LivePod]) -> bool:
     """Whether the pod would fit somewhere if `pods` were gone."""
     state = run.simulation.state
     with state.devices.tried():

@@ -7,7 +7,7 @@ Source: kubernetes `pkg/scheduler/schedule_one.go`, `framework/preemption/preemp
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
@@ -35,7 +35,7 @@ from planner.scheduling.filters import (
 from planner.scheduling.pod import NOWHERE, LivePod, Words
 from planner.scheduling.ranking import ranking
 from planner.scheduling.scores import total_scores
-from planner.scheduling.shape import Shape
+from planner.scheduling.shape import Shape, Static
 from planner.scheduling.state import State
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
@@ -89,6 +89,56 @@ def histogram(node_count: int, reasons: Counter[str]) -> str:
     return f"0/{node_count} nodes are available:" + (f" {listed}." if listed else "")
 
 
+class Nominations:
+    """Waiting pods with a nominated node, in the order in which they were nominated, and by that node: with thousands of them, a pod
+    asks for the few nodes that it may run on."""
+
+    def __init__(self, pods: Iterable[LivePod] = ()) -> None:
+        self._pods: dict[LivePod, int] = {}
+        self._on: dict[int, dict[LivePod, None]] = {}
+        self.anti_affine = 0  # of them, those with anti-affinity
+        for pod in pods:
+            self.put(pod)
+
+    def __iter__(self) -> Iterator[LivePod]:
+        return iter(self._pods)
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def put(self, pod: LivePod) -> None:
+        """`pod` is nominated to its `LivePod.nominated`."""
+        if pod in self._pods:
+            self._leave(pod)
+        self._pods[pod] = pod.nominated
+        self._on.setdefault(pod.nominated, {})[pod] = None
+        self.anti_affine += bool(pod.shape.anti_affinity)
+
+    def take(self, pod: LivePod) -> None:
+        """`pod` is nominated no more."""
+        if pod in self._pods:
+            self._leave(pod)
+            del self._pods[pod]
+
+    def _leave(self, pod: LivePod) -> None:
+        here = self._on[self._pods[pod]]
+        del here[pod]
+        if not here:
+            del self._on[self._pods[pod]]
+        self.anti_affine -= bool(pod.shape.anti_affinity)
+
+    def on(self, node: int) -> Iterable[LivePod]:
+        """Those of one node."""
+        return self._on.get(node, ())
+
+    def among(self, shape: Shape) -> Iterator[int]:
+        """The nodes with nominated pods that the static filters leave to a shape: on others nothing that comes changes the refusal."""
+        passes = shape.static == Static.PASSES
+        if len(self._on) > 8 * np.count_nonzero(passes):
+            return (node for node in np.flatnonzero(passes).tolist() if node in self._on)
+        return (node for node in self._on if passes[node])
+
+
 class Scheduler:
     """Places pods into a state.
 
@@ -118,7 +168,7 @@ class Scheduler:
         self.random = Random(seed)
         self.pods_below = pods_below
         self.budgets = budgets
-        self.nominations: list[LivePod] = []  # waiting pods with a nominated node
+        self.nominations = Nominations()
         self.is_thorough = is_thorough
         self.attempts = 0
         self._past: State | None = None  # of the refusal last put into words
@@ -165,14 +215,12 @@ class Scheduler:
         self.state.add(pod.shape, node)
 
     def nominate(self, pod: LivePod, node: int) -> None:
-        if pod.nominated == NOWHERE:
-            self.nominations.append(pod)
         pod.nominated = node
+        self.nominations.put(pod)
 
     def clear_nomination(self, pod: LivePod) -> None:
         pod.nominated = NOWHERE
-        if pod in self.nominations:
-            self.nominations.remove(pod)
+        self.nominations.take(pod)
 
     # ── filters with nominated pods ─────────────────────────────────────────────────────────────────────────────────
     def _feasible(self, pod: LivePod) -> NDArray[np.intp]:
@@ -186,11 +234,12 @@ class Scheduler:
         return nodes[~np.isin(nodes, full)] if full else nodes
 
     def _rivals_by_node(self, pod: LivePod) -> dict[int, list[LivePod]]:
-        """Nominated pods of equal or higher priority, by the node they are nominated to."""
+        """Nominated pods of equal or higher priority, by the node they are nominated to, as far as `pod` may go there."""
         found: dict[int, list[LivePod]] = {}
-        for rival in self.nominations:
-            if rival is not pod and rival.priority >= pod.priority:
-                found.setdefault(rival.nominated, []).append(rival)
+        for node in self.nominations.among(pod.shape) if self.nominations else ():
+            rivals = [one for one in self.nominations.on(node) if one is not pod and one.priority >= pod.priority]
+            if rivals:
+                found[node] = rivals
         return found
 
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
@@ -264,7 +313,7 @@ class Scheduler:
                 self._past = self.state.at(position, self._past)
             then = self if now else Scheduler(self._past or self.state, 0, self.pods_below, self.budgets)
             if not now:
-                then.nominations = [replace(rival, nominated=node) for rival, node in rivals]
+                then.nominations = Nominations(replace(rival, nominated=node) for rival, node in rivals)
             return then._explained(pod).message
 
         return Words(explain)
@@ -375,7 +424,7 @@ class Scheduler:
 
     def is_alone(self, shape: Shape) -> bool:
         """Whether amounts alone decide where such a pod fits, beside those nominated too."""
-        return is_judged_alone(self.state, shape) and not any(r.shape.anti_affinity for r in self.nominations)
+        return is_judged_alone(self.state, shape) and not self.nominations.anti_affine
 
     def _rule_out(self, pod: LivePod, nodes: NDArray[np.intp], statuses: Counter[str]) -> NDArray[np.intp]:
         """Nodes worth a dry run; the status of the others is counted: no victims, or too small even without them."""
@@ -384,7 +433,7 @@ class Scheduler:
         has_victims = below[PODS_ROW] > 0
         statuses[NO_VICTIMS] += int((~has_victims).sum())
         nodes, below = nodes[has_victims], below[:, has_victims]
-        if not len(nodes) or not shape.is_simple or any(r.shape.anti_affinity for r in self.nominations):
+        if not len(nodes) or not shape.is_simple or self.nominations.anti_affine:
             return nodes
         left = state.free[:, nodes] + below
         for node, rivals in self._rivals_by_node(pod).items():

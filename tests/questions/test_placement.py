@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from planner.ground.errors import ChangeError, NotKnownError
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.pod_templates import Gang, gang_in
+from planner.kubernetes.records import EMPTY, FrozenMap, PodSpec, Snapshot, Template
 from planner.remedies.rollouts import rollout
 from planner.rollout import placement
 from planner.rollout.answers import RolloutResult, Verdict
@@ -112,12 +113,52 @@ def test_a_gang_is_placed_whole() -> None:
     assert str(result.sentence).startswith("completes: all its 4 pods are placed")
 
 
-def test_a_gang_that_lacks_one_node_is_not_placed_at_all() -> None:
-    result = asked(cluster(), job(4))
+def test_a_gang_that_another_scheduler_places_is_placed_whole_or_not() -> None:
+    """Kueue's: `tests/rollout/test_queued_kinds.py`."""
+    result = asked(cluster(), job(4, schedulerName="volcano"))
+    assert str(result.sentence).endswith("its 5 pods are placed all or nothing, so none is")
+    assert str(asked(cluster(), job(4, schedulerName="mine")).sentence).endswith("0 of its 5 pods are placed")
+
+
+POD_GROUP = {"scheduling.x-k8s.io/pod-group": "train"}
+RAY_JOB: Final = {"headGroupSpec": {"template": {"spec": GPU}}, "workerGroupSpecs": [{"groupName": "w", "replicas": 4, "template": {"spec": GPU}}]}  # fmt: skip
+MPI: Final = {"Launcher": {"template": {"spec": GPU}}, "Worker": {"replicas": 4, "template": {"spec": GPU}}}
+WORK_TOGETHER: Final = {
+    "PyTorchJob": job(4),
+    "MPIJob": named("MPIJob", "train", "ml", "kubeflow.org/v2beta1", spec={"mpiReplicaSpecs": MPI}),
+    "RayJob": named("RayJob", "train", "ml", "ray.io/v1", spec={"entrypoint": "run", "rayClusterSpec": RAY_JOB}),
+}
+
+
+@pytest.mark.parametrize("kind", WORK_TOGETHER)
+def test_without_a_scheduler_of_gangs_those_that_find_a_node_hold_it(kind: str) -> None:
+    """kube-scheduler binds pod by pod: the Deployment beside lacks the GPU that they hold."""
+    web = named("Deployment", "web", "ml", "apps/v1", spec={"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template("web", gpu_container())})  # fmt: skip
+    result = asked(cluster(), WORK_TOGETHER[kind], web)
     assert result.verdict is Verdict.STUCK
-    assert str(result.sentence).endswith(
-        "its 5 pods are placed all or nothing, so none is; 4 of them would find a node"
-    )
+    by_kind = {one.workload.partition("/")[0]: one for one in result.workloads}
+    assert str(by_kind[kind].sentence).endswith("; 4 of its 5 pods are placed, hold 4 GPUs and wait for the others")
+    assert by_kind["Deployment"].verdict is Verdict.STUCK
+    assert any("pod by pod, though they only work together" in str(one.what) for one in result.findings)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "labels", "notes", "is_whole"),
+    [
+        ("default-scheduler", {}, {}, False),
+        ("spreads-out", {}, {}, False),
+        ("volcano", {}, {}, True),
+        ("default-scheduler", POD_GROUP, {}, True),
+        ("default-scheduler", {"kueue.x-k8s.io/queue-name": "team"}, {}, True),
+        ("default-scheduler", {}, {"scheduling.k8s.io/group-name": "train"}, True),
+    ],
+)  # fmt: skip
+def test_who_places_pods_all_or_nothing(
+    scheduler: str, labels: dict[str, str], notes: dict[str, str], is_whole: bool
+) -> None:
+    pods = Template(labels=FrozenMap(labels), spec=PodSpec(scheduler_name=scheduler), annotations=FrozenMap(notes))
+    assert gang_in(Gang.WHOLE, "", EMPTY, [pods]) is (Gang.WHOLE if is_whole else Gang.APART)
+    assert gang_in(Gang.NONE, "", EMPTY, [pods]) is Gang.NONE
 
 
 def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
@@ -125,14 +166,13 @@ def test_the_same_pods_without_a_gang_are_placed_in_part() -> None:
     assert str(result.sentence).endswith("; 4 of its 5 pods are placed")
 
 
-def test_a_gang_that_does_not_start_displaces_nobody() -> None:
+def test_a_gang_without_a_scheduler_of_gangs_displaces_others_though_it_does_not_start() -> None:
     low = [pod(f"low-{i}", "gpu-0", containers=[gpu_container()], priority=0) for i in range(2)]
     classes = named("PriorityClass", "high", api_version="scheduling.k8s.io/v1", value=1000)
     snapshot = cluster(*low, classes, gpus=(2,))
-    whole, short = asked(snapshot, job(1, priorityClassName="high")), asked(snapshot, job(2, priorityClassName="high"))
-    assert sorted(whole.preempted) == ["prod/low-0", "prod/low-1"]
-    assert (whole.verdict, short.verdict) == (Verdict.COMPLETES, Verdict.STUCK)
-    assert short.preempted == ()
+    whole, apart = asked(snapshot, job(1, priorityClassName="high")), asked(snapshot, job(2, priorityClassName="high"))
+    assert (whole.verdict, apart.verdict) == (Verdict.COMPLETES, Verdict.STUCK)
+    assert sorted(whole.preempted) == sorted(apart.preempted) == ["prod/low-0", "prod/low-1"]
 
 
 @pytest.mark.parametrize(("groups", "whole"), [(1, 1), (2, 2), (3, 2)])

@@ -32,7 +32,11 @@ def told(kind: str, *, is_new: bool, asks: str = "100m", nodes: tuple[str, ...] 
     if kind == "DaemonSet":
         del written["spec"]["replicas"]
     beside = () if is_new else (there, *pods)
-    return ask_doors(snapshot(node("a"), node("b"), pod("other", pod_spec(cpu="100m"), on="a"), *beside), written, None if is_new else there)
+    return ask_doors(
+        snapshot(node("a"), node("b"), pod("other", pod_spec(cpu="100m"), on="a"), *beside),
+        written,
+        None if is_new else there,
+    )
 
 
 @pytest.mark.parametrize("kind", SETS)

@@ -84,6 +84,14 @@ def test_rays_quota_is_its_heads_and_its_groups(
     assert (at_gate.verdict, at_gate.reason, there.verdict) == (verdict, reason, verdict)
 
 
+def test_what_kueue_admits_is_placed_all_or_nothing() -> None:
+    """Without its label the workers that find a node hold their GPUs: `tests/questions/test_placement.py`."""
+    found = asked(cluster("32", nodes=1), ray("RayJob", replicas=4))
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE)
+    assert "its 5 pods are placed all or nothing, so none is; 3 of them would find a node" in str(found.sentence)
+    assert found.preempted == ()
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

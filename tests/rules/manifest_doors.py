@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from planner.capacity.rollouts import growing
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout
@@ -13,6 +12,7 @@ from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
+from planner.remedies.rollouts import growing
 from planner.rollout.answers import RolloutResult
 from planner.serve.review import Review, read_request, review
 from tests.builders.objects import Item
