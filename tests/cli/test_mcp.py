@@ -26,13 +26,13 @@ PROGRAM = "from planner.cli import main; main()"
 STUCK = "deployment/prod/llm-serve"
 
 
-def asked(ask: Callable[[Client], Awaitable[Any]], *words: str) -> Any:
-    """What `ask` finds out of ``headroom serve --mcp demo``, started as an agent does."""
+def asked(ask: Callable[[Client], Awaitable[Any]], *words: str, cluster: str = "demo") -> Any:
+    """What `ask` finds out of ``headroom serve --mcp CLUSTER``, started as an agent does."""
 
     async def run() -> Any:
         place = StdioServerParameters(
             command=sys.executable,
-            args=["-c", PROGRAM, "serve", "--mcp", "demo", *words],
+            args=["-c", PROGRAM, "serve", "--mcp", cluster, *words],
             env=dict(os.environ),
             cwd=str(ROOT),
         )
@@ -89,6 +89,28 @@ def test_an_answer_is_the_document_and_an_error_says_what() -> None:
     ]  # fmt: skip
     assert json.loads(snapshot.contents[0].text)["nodes"] == 24
     assert json.loads(findings.contents[0].text)["format"] == "headroom.findings/v1"
+
+
+def test_restarts_and_drift_say_what_the_command_says() -> None:
+    """A driver too old for the image, and a CPU limit that goes along with the request that is suggested."""
+
+    async def ask(client: Client) -> Any:
+        return (await client.call_tool("restarts", {})).structured_content, (
+            await client.call_tool("drift", {})
+        ).structured_content
+
+    inputs = ROOT / "tests" / "restarts" / "inputs"
+    restarts, _ = asked(ask, cluster=str(inputs / "nvidia-runtime-error.json.gz"))
+    loops = {loop["workload"]: loop["diagnosis"] for loop in restarts["result"]["report"]["loops"]}
+    assert {key: one["cause"] for key, one in loops.items()} == {
+        "Deployment/ml/llm": "gpu_driver",
+        "Deployment/ml/tts": "gpu_driver",
+    }
+    assert "needs cuda>=12.4" in loops["Deployment/ml/tts"]["what"]
+    _, drift = asked(ask, cluster=str(inputs / "cpu-request-over-its-limit.json.gz"))
+    (service,) = drift["result"]["services"]
+    (value,) = service["suggestions"]
+    assert (value["suggestion"]["cpu_request_millicores"], value["suggestion"]["cpu_limit_millicores"]) == (1040, 1040)
 
 
 def test_who_sees_some_namespaces_is_told_of_them_only() -> None:

@@ -9,6 +9,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as plan_drift
 from planner.sources import demo
+from planner.sources.cluster import read_cluster
 from planner.ui import uploads
 from tests.drift.test_drift import dev_and_prod
 from tests.drift.test_telling import many
@@ -34,6 +35,17 @@ def shown(app: AppTest) -> str:
     assert not app.exception
     kinds = (app.success, app.info, app.warning, app.error, app.markdown, app.caption, app.code)
     return "\n".join(str(one.value) for kind in kinds for one in kind).replace("\\", "")
+
+
+def test_what_is_suggested_can_be_rolled_out() -> None:
+    """A CPU request above today's limit was suggested, which the API server refuses."""
+    app = page(
+        read_cluster(str(Path(__file__).parents[1] / "restarts" / "inputs" / "cpu-request-over-its-limit.json.gz"))
+    )
+    text = shown(app)
+    assert "CPU request 1040m, limit 1040m" in text
+    assert "can't be worked out" not in text
+    assert "ompletes in 2 steps" in text
 
 
 def test_the_demo() -> None:

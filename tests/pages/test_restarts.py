@@ -6,10 +6,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.records import replace
+from planner.health.restarts.report import restarts
 from planner.kubernetes.records import PodSpec, Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.serve.processes.identity import identity
 from planner.sources import demo
+from planner.sources.cluster import read_cluster
 from planner.sources.pod_logs import read_text
 from planner.ui import uploads
 from tests.builders.records import amounts
@@ -72,6 +74,23 @@ def test_a_link_to_a_loop_that_is_gone_shows_the_worst() -> None:
     app = page(loop="dev/moon: crash")
     assert "The link asks for loop" in shown(app)
     assert str(app.selectbox(key="loop").value).startswith("dev/celery")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nvidia-runtime-error", "The NVIDIA driver of node a is too old for the image, which needs cuda>=12.4"),
+        ("probe-kill-exits-zero", "is killed by its startup probe, 10 s after its start"),
+        ("topology-affinity", "no NUMA node with 4 nvidia.com/gpu and 1 cpu together"),
+    ],
+)
+def test_reasons_of_statuses_are_explained(name: str, said: str) -> None:
+    """The message of the kubelet or the runtime stands among the evidence; see tests/restarts/test_statuses.py."""
+    given = read_cluster(str(Path(__file__).parents[1] / "restarts" / "inputs" / f"{name}.json.gz"))
+    told = restarts(given).loops[-1]
+    app = page(given, loop=f"{told.workload.split('/', 1)[1]}: {told.diagnosis.cause.words}")
+    assert said.lower() in shown(app).lower().replace("\u200b", "")
+    assert told.diagnosis.evidence[-1].text[-25:] in shown(app)
 
 
 def test_nothing_restarts() -> None:

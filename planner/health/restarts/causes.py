@@ -13,7 +13,7 @@ from planner.ground.records import replace
 from planner.ground.words import count, listing, plural
 from planner.health.restarts.causes_children import dying_children, killed_children, task_limit
 from planner.health.restarts.causes_memory import out_of_memory, runtime_memory
-from planner.health.restarts.causes_nodes import node_lost, probes, refused
+from planner.health.restarts.causes_nodes import is_refused, node_lost, probes, refused
 from planner.health.restarts.causes_start import (
     START_EVENTS,
     bad_command,
@@ -66,6 +66,10 @@ def is_troubled(case: ContainerCase) -> bool:
     state = case.state
     if case.pod.deleted_at is not None:
         return False
+    if is_refused(case.pod):
+        return (
+            case.container.name == case.pod.spec.containers[0].name
+        )  # the pod was refused: said once, not by container
     if state.state == "waiting":
         if state.reason not in ("", "ContainerCreating", "PodInitializing"):
             return True

@@ -1,4 +1,4 @@
-"""Pods that aren't in the snapshot any more, but whose end Events still tell: lost with a node, evicted, preempted.
+"""Pods that aren't in the snapshot any more, but whose end Events still tell: lost with a node, evicted, preempted, refused.
 
 The API server keeps Events for an hour by default (kube-apiserver ``--event-ttl``), so this is the last hour's news.
 """
@@ -17,6 +17,7 @@ from planner.health.restarts.model import Activity, Cause, Evidence, EvidenceSou
 from planner.health.restarts.question import OUTCOMES, diagnosis
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Event, Snapshot
+from planner.kubernetes.status_reasons import outcome_of
 
 _OUTCOMES: Final = {
     "Evicted": "gone.evicted",
@@ -31,7 +32,8 @@ def gone(snapshot: Snapshot) -> tuple[Loop, ...]:
     lost: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
     makers: Makers | None = None
     for event in snapshot.events:
-        outcome = _OUTCOMES.get(event.reason)
+        is_refusal = outcome_of("pod", event.reason).startswith("refused")
+        outcome = "gone.refused" if is_refusal else _OUTCOMES.get(event.reason)
         if outcome is None or event.object_kind != POD.name or (event.namespace, event.object_name) in present:
             continue
         if event.reason == "TaintManagerEviction" and event.message.startswith("Cancelling"):

@@ -18,12 +18,10 @@ from planner.health.restarts.model import Activity, Cause, Diagnosis, Loop, Rest
 from planner.health.restarts.population import ContainerCase, Population, cases
 from planner.health.restarts.pressure import pressure
 from planner.health.restarts.question import TroubledCase, rank
+from planner.health.restarts.refusals import LOOPING_SECONDS, Refusals, refusals
 from planner.inventory.usage import Usage, usage_now
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 
-# CrashLoopBackOff waits at most 5 min, and a run of 10 min ends the back-off: kubernetes `pkg/kubelet/kubelet.go`
-# (MaxCrashLoopBackOff, backOffPeriod); what restarted within half an hour is still at it
-LOOPING_SECONDS = 1_800.0
 RECENT_SECONDS = 86_400.0
 VAGUE = frozenset({Cause.ERROR_EXIT, Cause.KILLED, Cause.UNKNOWN})
 _ORDER = tuple(Activity)
@@ -103,6 +101,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
     peers = population.summary(clearest)
     ends = [case.ended_at for case in failing if case.ended_at is not None]
     restarted = sum(case.state.restart_count for case in failing)
+    attempts = refusals(failing, siblings)
     seen = max((case.usage.working_set_bytes for case in failing if case.usage), default=None)
     loop = Loop(
         workload=clearest.workload,
@@ -111,13 +110,15 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
         image=clearest.container.image,
         pods=tuple(case.pod.name for case in failing),
         pods_in_all=len(siblings),
-        activity=min((_activity(case, diagnosis) for case in failing), key=_ORDER.index),
+        activity=attempts.activity
+        if attempts is not None
+        else min((_activity(case, diagnosis) for case in failing), key=_ORDER.index),
         restarts=restarted,
         most_restarts=max(case.state.restart_count for case in failing),
         since=_since(failing),
         last_restart_at=max(ends, default=None),
-        seconds_between=_seconds_between(failing),
-        diagnosis=diagnosis,
+        seconds_between=_seconds_between(failing) if attempts is None else attempts.seconds_between,
+        diagnosis=diagnosis if attempts is None else attempts.with_cure(diagnosis),
         memory_limit_bytes=clearest.container.limits.get(MEMORY),
         memory_request_bytes=clearest.container.requests.get(MEMORY),
         seen_bytes=seen,
@@ -127,7 +128,7 @@ def _loop(group: list[Diagnosed], population: Population, used: Used) -> Loop:
         has_log=any(case.has_log for case in failing),
         sentence=Text(),
     )
-    return _with_sentence(loop, clearest.taken_at, len(failing))
+    return _with_sentence(loop, clearest.taken_at, len(failing), attempts)
 
 
 def _suggestion(case: ContainerCase, diagnosis: Diagnosis, population: Population, used: Used) -> Suggestion | None:
@@ -187,12 +188,13 @@ def _seconds_between(failing: Sequence[ContainerCase]) -> float | None:
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _with_sentence(loop: Loop, taken_at: float, failing: int) -> Loop:
+def _with_sentence(loop: Loop, taken_at: float, failing: int, attempts: Refusals | None) -> Loop:
     name = short_name(loop.workload)
     container = f" ({loop.container})" if loop.container != name.rpartition("/")[2] else ""
     root = loop.diagnosis.root
     behind = f" {root[0].upper()}{root[1:]}." if root else ""
-    sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {_how_often(loop, taken_at, failing)}"
+    how_often = (attempts.sentence if attempts is not None else "") or _how_often(loop, taken_at, failing)
+    sentence = f"{name}{container} {loop.diagnosis.what}.{behind} {how_often}"
     return replace(loop, sentence=Text(sentence))
 
 
