@@ -130,11 +130,13 @@ def is_refused(pod: Pod) -> bool:
     outcome = outcome_of("pod", pod.reason)
     if pod.phase != "Failed" or not pod.reason or not pod.node_name:
         return False
+    has_run = any(
+        state.started_at is not None or state.exit_code is not None or state.restart_count for state in pod.containers
+    )
     if outcome == "evicted":  # at admission a node under pressure gives the eviction manager's reason
-        return eviction(pod.message)[0] == "evicted.condition"
+        return not has_run and eviction(pod.message)[0] == "evicted.condition"
     if outcome:
         return outcome.startswith("refused")
-    has_run = any(one.started_at or one.last_started_at or one.restart_count for one in pod.containers)
     return pod.message.startswith(_REJECTED) or not has_run
 
 
