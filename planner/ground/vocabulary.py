@@ -111,8 +111,18 @@ KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of
 KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_COUNT, *_LISTS["kueue_notes"]})
 """Annotations of objects and pod templates that Kueue decides by: kueue at ff69552e79ad, `apis/` and `pkg/`."""
 
+SIDECAR_ANNOTATIONS: Final = (  # of webhooks that add a container to pods with one of these alone
+    "azure.workload.identity/inject-proxy-sidecar", "dapr.io/enabled", "gke-gcsfuse/volumes", "vault.hashicorp.com/agent-inject",
+)  # fmt: skip
+ISTIO_INJECT: Final = "sidecar.istio.io/inject"
+ISTIO_REQUESTS: Final = ("sidecar.istio.io/proxyCPU", "sidecar.istio.io/proxyMemory")
+ISTIO_LIMITS: Final = ("sidecar.istio.io/proxyCPULimit", "sidecar.istio.io/proxyMemoryLimit")
 KEPT_ANNOTATIONS: Final = frozenset(
     {
+        *SIDECAR_ANNOTATIONS,
+        ISTIO_INJECT,
+        *ISTIO_REQUESTS,
+        *ISTIO_LIMITS,
         KEDA_PAUSED,
         KEDA_PAUSED_REPLICAS,
         HAMI_REGISTER,

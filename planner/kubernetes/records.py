@@ -692,11 +692,12 @@ class Service(Record):
 
 
 class AdmissionRule(Record):
-    """``operations`` on ``groups``/``resources``; ``*`` stands for all of them."""
+    """``operations`` on ``groups``/``resources``; ``*`` stands for all of them. `is_of_cluster`: of objects without a namespace alone."""
 
     operations: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
+    is_of_cluster: bool = False
 
 
 class AdmissionHook(Record):
@@ -713,9 +714,10 @@ class AdmissionHook(Record):
     is_required: bool = True  # failurePolicy Fail: without an answer the object is refused
 
     def is_about(self, group: str, resource: str) -> bool:
-        """Whether objects of that resource that are created or changed are among those it sees."""
+        """Whether objects of that resource, in a namespace, that are created or changed are among those it sees."""
         return any(
-            not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
+            not rule.is_of_cluster
+            and not {"*", "CREATE", "UPDATE"}.isdisjoint(rule.operations)
             and not {"*", group}.isdisjoint(rule.groups)
             and not {"*", "*/*", resource}.isdisjoint(rule.resources)
             for rule in self.rules

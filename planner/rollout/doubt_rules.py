@@ -12,15 +12,19 @@ from typing import Final
 from planner.ground.records import Record
 from planner.ground.words import Text, listing, plural
 from planner.inventory.account import list_command
-from planner.kubernetes.kinds import CRON_JOB, JOB, several
+from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
+from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
 from planner.kubernetes.records import Presence
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.run import Revision, Run
+from planner.rollout.unknowns import admission_hooks
 from planner.scheduling.cluster import Cluster
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
 _MAKE: Final = (JOB.name, CRON_JOB)
 _AUTOSCALER: Final = "HorizontalPodAutoscaler"
+_DRY_RUN: Final = "See what it makes of the change: kubectl apply --dry-run=server --output yaml"
+_DRY_RUN_OF_A_POD: Final = "See what it makes of a Pod with the template: kubectl apply --dry-run=server --output yaml (a dry run of the workload doesn't ask it)"
 
 
 class Played(Record, eq=False):
@@ -53,6 +57,14 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
     ):  # fmt: skip
         why = Text("whether an autoscaler sets other replicas isn't known: none were read")
         yield Doubt(about=_many([_AUTOSCALER]), why=why, could_change=Effect.VERDICT, advice=_adds([_AUTOSCALER]))
+    for kind in KINDS:
+        state = snapshot.presence.get(kind)
+        if state is not None and state.hides and (played.run.completed or kind in MUTATING):
+            what = (
+                "the API server refused to list them" if state is Presence.REFUSED else "only a part of them was read"
+            )
+            why = Text(f"whether one changes or refuses the pods isn't known: {what}")
+            yield Doubt(about=_many([kind]), why=why, could_change=Effect.VERDICT, advice=_adds([kind]))
     if not played.run.completed or not any(map(played.makes_pods, played.revisions)):
         return
     refuse = [kind for kind in _REFUSE if snapshot.presence.get(kind) is Presence.ABSENT]
@@ -77,7 +89,34 @@ def _adds(kinds: Sequence[str]) -> str:
     return f"To add {plural(len(kinds), 'it', 'them')}, also {also}: {'; '.join(list_command(kind) for kind in kinds)}"
 
 
-RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists,)
+def unplayed_admission(played: Played) -> Iterator[Doubt]:
+    """Webhooks and policies that see the pods of a change or its object, and aren't played: one that mutates may give the pods other
+    requests, tolerations and selectors, and each may refuse them. Those of which a table knows what they change are told by that
+    (`planner.kubernetes.admission_hooks`)."""
+    for revision in played.revisions:
+        if not played.makes_pods(revision):
+            continue
+        after, templates = revision.after, tuple(template for template, _ in revision.templates)
+        for hook in admission_hooks(played.cluster.snapshot, revision):
+            about, known = f"{hook.kind} {hook.name}", known_hook(hook, templates)
+            if known is not None:
+                if known.changes is not HookChanges.PLAYED:
+                    effect = Effect.TIME if known.changes is HookChanges.TIME else Effect.NOTHING
+                    yield Doubt(
+                        about=about, why=Text(known.does), could_change=effect, advice=f"Source: {known.source}"
+                    )
+                continue
+            mutates = hook.kind in MUTATING
+            sees_workload = hook.is_about(after.traits.group, after.traits.resource)
+            what = "the workload" if sees_workload and not hook.is_about(POD.group, POD.resource) else "its pods"
+            why = Text(f"it may {'change or refuse' if mutates else 'refuse'} {what}, and what it does isn't played")
+            yield Doubt(
+                about=about, why=why, could_change=Effect.VERDICT if mutates or played.run.completed else Effect.NOTHING,
+                advice=_DRY_RUN if sees_workload else _DRY_RUN_OF_A_POD,
+            )  # fmt: skip
+
+
+RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists, unplayed_admission)
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 
 

@@ -54,7 +54,7 @@ class Doubt(Record):
     def sentence(self) -> Text:
         """It whole, as every door shows it."""
         why = str(self.why)
-        said = f"{_EFFECTS[self.could_change]}: {why if why.startswith(self.about) else f'{self.about}: {why}'}"
+        said = f"{_EFFECTS[self.could_change]}: {why if self.about in why else f'{self.about}: {why}'}"
         return Text(f"{said}. {self.advice}" if self.advice else said)
 
 

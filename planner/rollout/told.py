@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, short_name
+from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
@@ -58,7 +59,9 @@ def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Fi
     when its controller makes them."""
     for revision in revisions:
         after = revision.after
-        if hooks := admission_hooks(snapshot, revision):
+        templates = tuple(template for template, _ in revision.templates)
+        hooks = [hook for hook in admission_hooks(snapshot, revision) if known_hook(hook, templates) is None]
+        if hooks:
             names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
             what = f"{names} may change or refuse these pods or the workload: what they do is not played"
             mend = "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"

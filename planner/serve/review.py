@@ -40,6 +40,8 @@ from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import RUNS, Reason, RemedyKind, Verdict
+from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubts import is_proven
 from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.meanwhile import on_other_clocks
 from planner.rollout.ownership import sets_by_owner
@@ -602,6 +604,8 @@ def _told(
         lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
+    standing = standing_doubts(cluster, seen.run.revisions, seen.run) if seen.run is not None else ()
+    otherwise += [] if is_proven(standing, ()) else ["what isn't played"]
     looks = tells_ways or is_refused(commonest, revision)  # then there is none, which is known at once
     way_out = _way_out(snapshot, revision, seen) if looks else _WHO_TELLS
     return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))

@@ -14,7 +14,14 @@ def _always(value: str) -> Place:
     return of(lambda _: value)
 
 
-_RULE = Kept(model.AdmissionRule, is_object=False, operations="operations", groups="apiGroups", resources="resources")
+_RULE = Kept(
+    model.AdmissionRule,
+    is_object=False,
+    operations="operations",
+    groups="apiGroups",
+    resources="resources",
+    is_of_cluster=at("scope", str, lambda _, scope: scope == "Cluster"),
+)
 
 
 def _webhooks(kind: str) -> Kept:
