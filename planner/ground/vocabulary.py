@@ -112,7 +112,7 @@ KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_C
 """Annotations of objects and pod templates that Kueue decides by: kueue at ff69552e79ad, `apis/` and `pkg/`."""
 
 SIDECAR_ANNOTATIONS: Final = (  # of webhooks that add a container to pods with one of these alone
-    "azure.workload.identity/inject-proxy-sidecar", "dapr.io/enabled", "gke-gcsfuse/volumes", "vault.hashicorp.com/agent-inject",
+    "azure.workload.identity/inject-proxy-sidecar", "dapr.io/enabled", "gke-gcsfuse/volumes",
 )  # fmt: skip
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 ISTIO_REQUESTS: Final = ("sidecar.istio.io/proxyCPU", "sidecar.istio.io/proxyMemory")

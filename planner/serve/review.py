@@ -40,7 +40,7 @@ from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import RUNS, Reason, RemedyKind, Verdict
-from planner.rollout.doubt_rules import standing_doubts
+from planner.rollout.doubt_rules import Played, unplayed_admission
 from planner.rollout.doubts import is_proven
 from planner.rollout.glance import Glance, OwnRollout, restarted
 from planner.rollout.meanwhile import on_other_clocks
@@ -49,6 +49,7 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.run import Revision, Run
 from planner.rollout.ties import holds_in_every_placement, is_refused, sample
+from planner.scheduling.cluster import Cluster
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
@@ -604,8 +605,7 @@ def _told(
         lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
-    standing = standing_doubts(cluster, seen.run.revisions, seen.run) if seen.run is not None else ()
-    otherwise += [] if is_proven(standing, ()) else ["what isn't played"]
+    otherwise += ["webhooks"] if _are_unplayed(cluster, seen) else []
     looks = tells_ways or is_refused(commonest, revision)  # then there is none, which is known at once
     way_out = _way_out(snapshot, revision, seen) if looks else _WHO_TELLS
     return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
@@ -626,6 +626,13 @@ def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
     if ties.runs < RUNS:
         return seen.run, True
     return run, 0 < ties.completed_runs < ties.runs
+
+
+def _are_unplayed(cluster: Cluster, seen: Glance) -> bool:
+    """Whether webhooks that aren't played may give the pods other requests, tolerations or selectors."""
+    assert seen.run is not None
+    played = Played(cluster=cluster, revisions=seen.run.revisions, run=seen.run)
+    return not is_proven(unplayed_admission(played), ())
 
 
 def _is_open(snapshot: Snapshot, seen: Glance) -> bool:
