@@ -111,7 +111,7 @@ def _shape(cluster: Cluster, maker: _Maker, labels: Labels) -> Shape:
 @once_a_cluster
 def _is_calm(cluster: Cluster) -> bool:
     """Whether nobody ends, and who waits finds no place when pods go with their nodes."""
-    is_ending = any(cluster.snapshot.pods[i].deleted_at is not None for i in unfinished(cluster))
+    is_ending = any(group.is_terminating for group in cluster.groups)
     if is_ending or cluster.later or cluster.closed or cluster.absent:
         return False
     rest, state = waiting_of(cluster), State(cluster)

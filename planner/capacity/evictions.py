@@ -6,7 +6,7 @@ Evictions are asked for in the order of namespace and name, and again each tick 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from planner.ground.records import dataclass, replace
@@ -94,6 +94,13 @@ def at_rest(snapshot: Snapshot, *, seed: int = 0) -> Cluster:
     return Cluster(played(Simulation(Cluster(tried_again(snapshot)), seed=seed)))
 
 
+def _hanging(simulation: Simulation, evicted: Sequence[LivePod]) -> Iterator[tuple[LivePod, str, str]]:
+    """Those that were evicted and don't end, since their node doesn't answer: kubectl waits for them."""
+    for pod in evicted:
+        if simulation.pods.hangs(pod) and not pod.is_gone:
+            yield pod, "", f"node {simulation.cluster.node_names[pod.node]} doesn't answer, so the pod can't end"
+
+
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def evict(
     cluster: Cluster, wanted: Wanted, *, seed: int = 0, watch: Callable[[Simulation, float], None] | None = None
@@ -128,7 +135,7 @@ def evict(
         evicted=len(evictor.evicted),
         ticks=simulation.clock.tick,
         seconds=clock.seconds,
-        left=tuple((pod, *evictor.refusal(pod)) for pod in wanted(simulation)),
+        left=(*((pod, *evictor.refusal(pod)) for pod in wanted(simulation)), *_hanging(simulation, evictor.evicted)),
         lost=tuple(pod for pod in evictor.evicted if not pod.owner),
         moved=tuple(evictor.evicted),
         made=tuple(pod for pod in simulation.queue.arrivals if pod.number > 0),

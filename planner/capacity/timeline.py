@@ -26,12 +26,12 @@ from planner.capacity.what_if import (
 )
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNSCHEDULABLE
-from planner.ground.words import Text, count, duration
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
+from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.kinds import kind_called
+from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Labels, PodSpec, Taint
+from planner.kubernetes.records import Labels, Pod, PodSpec, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.happenings import is_called
@@ -39,6 +39,7 @@ from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.silent_nodes import UNREACHABLE, answering, evictions, silent_nodes
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import CORDON, Happening
 from planner.scheduling.shape import compile_shape
@@ -91,7 +92,8 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
     """
     cluster = compiled(prepared.snapshot)
     if not beside.later:
-        revisions = let_in(prepared.snapshot, prepared.revisions)
+        is_timed = bool(evictions(cluster))  # they come at their times, beside pods that take as long as is asked
+        revisions = prepared.timed if is_timed else let_in(prepared.snapshot, prepared.revisions)
         return Timeline(prepared=replace(prepared, revisions=revisions), cluster=cluster, asked=prepared.revisions)
     texts = iter(beside.manifests)
     given = {later: next(texts, "") for later in beside.later if later.change.kind is ChangeKind.APPLY}
@@ -102,6 +104,8 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
             cluster, found = _added(case, later, len(planned))
         elif later.change.kind is ChangeKind.UPGRADE:
             cluster, found = _upgraded(case, later, prepared)
+        elif later.change.kind is ChangeKind.ANSWERS:
+            cluster, found = _answers(case, later, prepared, planned)
         elif later.change.kind in (ChangeKind.UNCORDON, ChangeKind.UNTAINT):
             cluster, found = _opened(case, later, prepared, planned)
         elif later.change.kind is ChangeKind.ROLLOUT and (mine := _asked(later, prepared, beside.first)):
@@ -202,6 +206,14 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
         nodes = case.nodes()
         _check_cordons(case, nodes, prepared)
         found = Happening(after_seconds=at, words=f"{_nodes(nodes)} drained", closes=nodes, drains=nodes)
+    elif kind is ChangeKind.STOPS_ANSWERING:
+        nodes = case.nodes()
+        _check_tolerance(case, nodes, prepared, one)
+        verb = plural(len(nodes), "stops", "stop")
+        found = Happening(after_seconds=at, words=f"{_nodes(nodes)} {verb} answering", silences=nodes)
+    elif kind is ChangeKind.FORCE_DELETE:
+        case.pod()
+        found = Happening(after_seconds=at, words=f"pod {target} deleted by force", deletes=(target,))
     elif kind is ChangeKind.TAINT:
         found = _tainted(case, one, prepared)
     elif kind is ChangeKind.MOVE:
@@ -233,34 +245,59 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
 def _tainted(case: ChangeCase, one: Later, prepared: Prepared) -> Happening:
     """A taint that nobody who may come tolerates closes the nodes, one that all tolerate changes nothing."""
     key, _, effect = one.change.value.rpartition(":")
-    pool, taint = case.pool(), Taint(key=key, value="", effect=effect)
-    words = f"pool {pool.name} gets the taint {key}:{effect}"
+    (where, nodes), taint = case.tainted(), Taint(key=key, value="", effect=effect)
+    words = f"{where} gets the taint {key}:{effect}"
     if effect == _PREFERS:
         raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
-    ends = effect == "NoExecute" and _that_stay_a_while(case, pool.nodes, taint, prepared)
+    ends = effect == "NoExecute" and _that_stay_a_while(case, nodes, taint, prepared)
     if ends:
         raise _not_played(f"{ends} tolerates {key} for some seconds", one)
-    closes = pool.nodes if _keeps_away(case, pool.nodes, (taint,), prepared, one) else ()
+    closes = nodes if _keeps_away(case, nodes, (taint,), prepared, one) else ()
     expels = taint if closes and effect == "NoExecute" else None
     return Happening(after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=expels)
+
+
+def _answers(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
+    """Nodes that are heard again: silent ones of the snapshot, or such that an event before made silent."""
+    names = case.nodes()
+    silent = {case.cluster.node_names[place] for place in silent_nodes(case.cluster)}
+    before = {name for some in planned if some.happening is not None for name in some.happening.silences}
+    if not silent.union(before).intersection(names):
+        is_heard = f"{plural(len(names), 'answers', 'answer')} already"
+        raise ChangeError(f"{_nodes(names)} {is_heard}", where=str(one)[:120])
+    cluster = answering(case.cluster, names)
+    _check_tolerance(ChangeCase(cluster, one.change, case.limits), names, prepared, one)
+    words = f"{_nodes(names)} {plural(len(names), 'answers', 'answer')} again"
+    happening = Happening(after_seconds=one.after_seconds, words=words, answers=names)
+    return cluster, Planned(later=one, words=words, happening=happening)
+
+
+def _check_tolerance(case: ChangeCase, names: Sequence[str], prepared: Prepared, one: Later) -> None:
+    """Pods that may go to nodes that don't answer aren't played while those come to answer, or don't any more; a DaemonSet's are.
+
+    Raises
+    ------
+    NotKnownError
+        Where some are there that may be made anew, or wait.
+    """
+    for name, _, _, spec, is_daemons in _may_come(case, names, prepared):
+        if _honors(spec) or (not is_daemons and tolerates_taints(spec.tolerations, UNREACHABLE[:1])):
+            raise _not_played(f"{name} {_HONORS if _honors(spec) else f'tolerates {TAINT_UNREACHABLE}'}", one)
 
 
 def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
     """Nodes that take pods again. Those that are closed in the snapshot are compiled open, and begin closed; others were closed by an
     event before."""
-    names, cluster, bar = (
-        case.nodes() if one.change.kind is ChangeKind.UNCORDON else case.pool().nodes,
-        case.cluster,
-        CORDON,
-    )
+    is_cordon, cluster, bar = one.change.kind is ChangeKind.UNCORDON, case.cluster, CORDON
+    where, names = ("", case.nodes()) if is_cordon else case.tainted()
     nodes = {name: cluster.nodes[cluster.node_index[name]] for name in names}
-    if one.change.kind is ChangeKind.UNCORDON:
+    if is_cordon:
         shut = tuple(name for name, node in nodes.items() if node.is_cordoned)
         words, none = f"{_nodes(names)} uncordoned", f"{_nodes(names)}: not cordoned"
     else:
         bar = one.change.value.partition(":")[0]
         shut = tuple(name for name, node in nodes.items() if any(taint.key == bar for taint in node.taints))
-        words, none = f"pool {case.pool().name} loses the taint {bar}", f"pool {case.pool().name} has no taint {bar}"
+        words, none = f"{where} loses the taint {bar}", f"{where} has no taint {bar}"
     before = [some.happening for some in planned if some.happening is not None and some.happening.bar == bar]
     if not shut and not any(set(some.closes) & set(names) for some in before):
         raise ChangeError(none, where=str(one)[:120])
@@ -301,8 +338,7 @@ def _may_come(
     waiting = [pod for pod in case.snapshot.pods if not pod.node_name]
     highest = max((cluster.priority_of(spec) for *_, spec, _ in found), default=0)
     highest = max((highest, *(cluster.priority_of(pod.spec) for pod in waiting)))
-    there = [pod for pod in case.snapshot.pods if pod.node_name]
-    there = [pod for pod in there if pod.owner is None or not kind_called(pod.owner.kind).is_per_node]
+    there = [pod for pod in case.snapshot.pods if pod.node_name and not _stays_there(pod)]
     there = [pod for pod in there if pod.node_name in drained or cluster.priority_of(pod.spec) < highest]
     pods = {(pod.namespace, id(pod.labels), id(pod.spec)): pod for pod in (*waiting, *there)}.values()
     found += [(f"pod {pod.namespace}/{pod.name}", pod.namespace, pod.labels, pod.spec, False) for pod in pods]
@@ -310,6 +346,11 @@ def _may_come(
     for name, namespace, labels, spec, is_daemons in found:
         if not here.isdisjoint(compile_shape(cluster, namespace, labels, spec).candidates.tolist()):
             yield name, namespace, labels, spec, is_daemons
+
+
+def _stays_there(pod: Pod) -> bool:
+    """Whether it is its node's own: a DaemonSet's pod, or one that the kubelet itself makes (a mirror pod)."""
+    return pod.owner is not None and (pod.owner.kind == NODE.name or kind_called(pod.owner.kind).is_per_node)
 
 
 def _keeps_away(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_up
+from math import inf
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, play
@@ -21,11 +22,11 @@ from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, RESTARTED_AT
-from planner.ground.words import Text, count, plural
+from planner.ground.words import Text, count, duration, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import JOB, POD, kind_in
-from planner.kubernetes.nodes import zone
+from planner.kubernetes.nodes import is_silent, zone
 from planner.kubernetes.records import (
     FrozenMap,
     Node,
@@ -38,10 +39,11 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.selectors import tolerates_taints
 from planner.rollout.controllers.registry import making_anew
-from planner.rollout.evicting import these
-from planner.rollout.happenings import is_called
+from planner.rollout.evicting import take_away, these
+from planner.rollout.happenings import hear, hear_again, is_called
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.run import Revision, simulate
+from planner.rollout.silent_nodes import answering, heard_again, silenced, toleration_seconds
 from planner.rollout.simulation import Simulation
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
@@ -130,6 +132,17 @@ class ChangeCase(Record, kw_only=False, eq=False):
         if self.change.target not in self.cluster.node_index:
             raise self.refused(f"there is no node {self.change.target}", "Name a node, or pool/NAME")
         return (self.change.target,)
+
+    def tainted(self) -> tuple[str, tuple[str, ...]]:
+        """The nodes that a taint is put on or taken off, in words and by name: all of a pool, or one where no pool has the name."""
+        name = self.change.target.removeprefix("node/")
+        is_pool = name == self.change.target and any(
+            one.name == name.removeprefix("pool/") for one in pools(self.cluster, self.limits)
+        )
+        if name in self.cluster.node_index and not is_pool:
+            return f"node {name}", (name,)
+        pool = self.pool()
+        return f"pool {pool.name}", pool.nodes
 
     def others(self) -> tuple[str, ...]:
         """All nodes but the one that a pod is moved to."""
@@ -398,6 +411,62 @@ def _waiting(snapshot: Snapshot) -> int:
     return sum(pod.waits for pod in snapshot.pods)
 
 
+# ── nodes that don't answer ──────────────────────────────────────────────────────────────────────────────────────────
+def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
+    """Its pods aren't Ready, and who doesn't tolerate that for ever is evicted: the object stays, and its controller makes another."""
+    names = case.nodes()
+    taken_at = case.snapshot.taken_at
+    nodes = case.remade(names, lambda node: silenced(node, taken_at))
+    pods = tuple(replace(pod, is_ready=False) if pod.node_name in names else pod for pod in case.snapshot.pods)
+    simulation = Simulation(Cluster(replace(case.snapshot, nodes=nodes, pods=pods)))
+    places = (simulation.cluster.node_index[name] for name in names)
+    there = [pod for place in places for pod in simulation.pods.on(place) if not pod.is_terminating]
+    doomed = [pod for pod in there if toleration_seconds(pod.shape.spec) < inf]
+    for pod in doomed:
+        take_away(simulation, pod)
+    snapshot = played(simulation)
+    waiting = _waiting(snapshot) - _waiting(case.snapshot)
+    after = duration(max((toleration_seconds(pod.shape.spec) for pod in doomed), default=0.0))
+    words = (
+        f"{_nodes_text(names)} {plural(len(names), 'stops', 'stop')} answering: {count(len(there), 'pod')} not Ready"
+    )
+    if doomed:
+        fate = f"{waiting:,} of their successors find no node" if waiting > 0 else "all that are made anew find a node"
+        words += f", {len(doomed):,} evicted after {after}, {fate}"
+    return snapshot, case.step(words, is_done=waiting <= 0)
+
+
+def _answers(case: ChangeCase) -> tuple[Snapshot, Step]:
+    names = [name for name in case.nodes() if is_silent(case.cluster.nodes[case.cluster.node_index[name]])]
+    if not names:
+        return case.snapshot, case.step(f"{_nodes_text(case.nodes())}: answers already", is_done=False)
+    simulation = Simulation(answering(case.cluster, names))
+    for name in names:
+        hear_again(simulation, simulation.cluster.node_index[name])
+    hear(simulation)
+    then = replace(played(simulation), nodes=case.remade(names, heard_again))
+    started = _waiting(case.snapshot) - _waiting(then)
+    words = f"{_nodes_text(names)} {plural(len(names), 'answers', 'answer')} again"
+    return then, case.step(f"{words}: {count(started, 'waiting pod')} placed" if started > 0 else words)
+
+
+def _force_delete(case: ChangeCase) -> tuple[Snapshot, Step]:
+    place = case.pod()
+    pod = case.snapshot.pods[place]
+    snapshot = _made_anew(case.snapshot, [Simulation(case.cluster).pods.live(place)])
+    known = {one.uid for one in case.snapshot.pods}
+    own = [one for one in snapshot.pods if one.uid not in known and pod.owner and one.owner == pod.owner]
+    waits = next((one for one in own if not one.node_name), None)
+    words = f"{case.change.target} deleted by force from {pod.node_name}"
+    if not own:
+        words += ": nothing makes it anew"
+    elif waits is None:
+        words += f": its successor is on {', '.join(sorted({one.node_name for one in own}))}"
+    else:
+        words += f": its successor waits: {waits.unschedulable_message or 'never tried'}"
+    return snapshot, case.step(words, is_done=bool(own) and waits is None)
+
+
 # ── upgrades ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     """Surge: so many nodes more, so many nodes missing at a time. Blue-green: the whole pool twice.
@@ -509,18 +578,16 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
 def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     key, _, effect = case.change.value.rpartition(":")
     taint = Taint(key=key, value="", effect=effect)
-    pool = case.pool()
-    words = f"pool {pool.name} gets the taint {key}:{effect}"
-    nodes = case.remade(
-        pool.nodes, lambda node: replace(node, taints=(*without_taint(node, key, effect).taints, taint))
-    )
+    where, names = case.tainted()
+    words = f"{where} gets the taint {key}:{effect}"
+    nodes = case.remade(names, lambda node: replace(node, taints=(*without_taint(node, key, effect).taints, taint)))
     tainted = replace(case.snapshot, nodes=nodes)
     if effect != "NoExecute":
         return tainted, case.step(f"{words}; pods that are there stay")
     world = Simulation(case.cluster)
     doomed = [
         pod
-        for place in (case.cluster.node_index[n] for n in pool.nodes)
+        for place in (case.cluster.node_index[n] for n in names)
         for pod in world.pods.on(place)
         if not tolerates_taints(pod.shape.spec.tolerations, (taint,))
     ]
@@ -537,13 +604,12 @@ def without_taint(node: Node, key: str, effect: str = "") -> Node:
 
 
 def _untaint(case: ChangeCase) -> tuple[Snapshot, Step]:
-    pool = case.pool()
+    where, members = case.tainted()
     key = case.change.value.partition(":")[0]
-    members = set(pool.nodes)
     if not any(t.key == key for n in case.cluster.nodes if n.name in members for t in n.taints):
-        raise case.refused(f"pool {pool.name} has no taint {key}")
+        raise case.refused(f"{where} has no taint {key}")
     nodes = case.remade(members, lambda node: without_taint(node, key))
-    return replace(case.snapshot, nodes=nodes), case.step(f"pool {pool.name} loses the taint {key}")
+    return replace(case.snapshot, nodes=nodes), case.step(f"{where} loses the taint {key}")
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -618,6 +684,9 @@ _MADE_BY: dict[ChangeKind, Callable[[ChangeCase], tuple[Snapshot, Step]]] = {
     ChangeKind.DELETE: _delete,
     ChangeKind.UPGRADE: _upgrade,
     ChangeKind.REMOVE_ZONE: _delete,
+    ChangeKind.STOPS_ANSWERING: _stops_answering,
+    ChangeKind.ANSWERS: _answers,
+    ChangeKind.FORCE_DELETE: _force_delete,
     ChangeKind.TAINT: _taint,
     ChangeKind.UNTAINT: _untaint,
     ChangeKind.RESIZE: _resize,

@@ -160,6 +160,7 @@ JOB_NAME: Final = "job-name"  # the label of a Job's pods
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"
 TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+TAINT_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 HOURS_PER_MONTH: Final = 730  # 365 days * 24 h / 12; what cloud price lists use
 

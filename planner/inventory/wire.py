@@ -521,12 +521,14 @@ class Taint(Wire):
     key: str = ""
     value: str | None = None
     effect: str = ""
+    time_added: datetime | None = None
 
 
 class NodeCondition(Wire):
     type: str = ""
     status: str = ""
     last_heartbeat_time: datetime | None = None
+    last_transition_time: datetime | None = None
 
 
 class Image(Wire):

@@ -416,6 +416,7 @@ class Node(Record):
     allocatable: Amounts = EMPTY
     capacity: Amounts = EMPTY
     conditions: Labels = EMPTY  # type → status: Ready, MemoryPressure, DiskPressure, …
+    silent_since: float | None = None  # where Ready is Unknown: since when, as the taint or else the condition says
     images: FrozenMap[int] = EMPTY  # image name → bytes, for ImageLocality
     provider_id: str = ""
     kubelet_version: str = ""

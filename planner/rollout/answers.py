@@ -53,6 +53,7 @@ class Reason(StrEnum):
     ON_DELETE = "on_delete"  # the strategy waits for someone to delete pods
     POD_MANAGEMENT = "pod_management"  # an OrderedReady StatefulSet waits for a broken pod
     STALE_ANNOTATION = "stale_annotation"  # the Deployment controller takes every sync for a scaling event
+    SILENT_NODE = "silent_node"  # a pod on a node that doesn't answer isn't Ready, or never ends
     SURGE_DROPPED = "surge_dropped"  # a LeaderWorkerSet gives its surge groups back before they are made
     UNKNOWN = "unknown"
 
@@ -69,6 +70,15 @@ class PodState(StrEnum):
     NEW_STARTING = "new_starting"
     PENDING = "pending"
     TERMINATING = "terminating"
+
+
+class Cure(Record):
+    """What lets a stuck rollout finish, as it was played. `events`: each as ``--then`` takes it after a time; `command`: what does it, ""
+    where no command does."""
+
+    sentence: Text  # "once node b answers again"
+    events: tuple[str, ...]
+    command: str = ""
 
 
 class TimelineRow(Record):
@@ -234,6 +244,7 @@ class WorkloadRollout(WorkloadOutcome):
     timeline: tuple[TimelineRow, ...]
     wait_for: tuple[WaitForEdge, ...] = ()
     requests: Amounts = EMPTY  # of one new pod
+    cures: tuple[Cure, ...] = ()  # beside the ways out of `RolloutResult.remedies`: what others, or the cluster, may do
     scheduler_message: Text = NO_WORDS  # the FailedScheduling message of the first new pod that waits
     quota_message: Text = NO_WORDS  # the FailedCreate message, where admission refused pods
     startup_seconds: float = 0.0

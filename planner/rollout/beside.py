@@ -17,6 +17,7 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, POD_TEMPLATE_HASH
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.derived import Same
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_security import PRIVILEGED, enforced
 from planner.kubernetes.records import FrozenMap, LabelSelector, PodSpec, Workload
 from planner.kubernetes.selectors import labels_match
@@ -24,10 +25,12 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.by_themselves import Bound, at_bound
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of, shapes_of
-from planner.rollout.ownership import pods_of, sets_by_owner, workloads_by_key
+from planner.rollout.ownership import pods_by_node, pods_of, sets_by_owner, workloads_by_key
+from planner.rollout.silent_nodes import evictions, silent_nodes
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.filters import distinct
+from planner.scheduling.happening import Happening
 from planner.scheduling.shape import Shape, compile_shape, seats
 from planner.scheduling.state import anti_terms, speaking, spoken_of
 
@@ -159,6 +162,31 @@ def everybody(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None
     """All of them, met or not."""
     keys = {workload.key for workload in changed}
     return tuple(one for one in at_bound(cluster, bound) if one.is_played and one.key not in keys)
+
+
+def evictions_met(cluster: Cluster, changed: Sequence[Workload]) -> list[Happening]:
+    """The evictions from silent nodes that may have to do with the changes: pods of theirs are on such a node, or who is made anew may go
+    where theirs may. Others that move or wait may bring the two together."""
+    found = evictions(cluster)
+    if not found:
+        return []
+    keys, nodes = {workload.key for workload in changed}, np.zeros(cluster.node_count, dtype=np.bool_)
+    for workload in changed:
+        for template, _ in workload.templates:
+            nodes[compile_shape(cluster, workload.namespace, template.labels, template.spec).candidates] = True
+    evicted = cluster.remember(_evicted)
+    is_near = bool(cluster.waiting or in_flight(cluster)) or any(
+        key in keys or nodes[shape.candidates].any() for key, shape in evicted
+    )
+    return list(found) if is_near else []
+
+
+def _evicted(cluster: Cluster) -> tuple[tuple[str, Shape], ...]:
+    """Workload and shape of those that are evicted from silent nodes, each once."""
+    keys, pods, silent = workload_keys(cluster.snapshot), cluster.snapshot.pods, silent_nodes(cluster)
+    places = (index for node in silent for index in pods_by_node(cluster, None).get(node, ()))
+    found = {(pods[i].namespace, id(pods[i].labels), id(pods[i].spec)): pods[i] for i in places}.values()
+    return tuple((keys[pod.uid], compile_shape(cluster, pod.namespace, pod.labels, pod.spec)) for pod in found)
 
 
 def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:

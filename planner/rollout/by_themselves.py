@@ -40,7 +40,8 @@ from planner.kubernetes.records import (
 from planner.kubernetes.selectors import node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.updates import Way
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
-from planner.rollout.ownership import pods_by_owner, replication_controllers
+from planner.rollout.ownership import pods_by_owner, replication_controllers, sets_by_key, workloads_by_key
+from planner.rollout.silent_nodes import silent_nodes
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
@@ -109,7 +110,11 @@ def _find(cluster: Cluster) -> Iterator[Coming]:
                 yield _pods(f"{job.key} may make more pods", job.kind, job.namespace, job.name, job.template, missing)
     yield from _unread_schedules(snapshot)
     moved: dict[tuple[Owner, str, PodSpec], list[int]] = {}
-    for place in (*_on_cordoned(snapshot), *_put_out(cluster), *(_made_anew(cluster) if ending(cluster) else ())):
+    for place in (
+        *_on_cordoned(snapshot),
+        *_put_out_unplayed(cluster),
+        *(_made_anew(cluster) if ending(cluster) else ()),
+    ):
         pod = snapshot.pods[place]
         if pod.owner is not None and (pod.deleted_at is not None or not kind_called(pod.owner.kind).is_per_node):
             moved.setdefault((pod.owner, pod.namespace, pod.spec), []).append(place)
@@ -232,6 +237,17 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
         elif taint := next((key for key in _expels(node) if not _stays(pod, node, key)), ""):
             found[place] = f"{node.name} puts pods out ({taint})"
     return found
+
+
+def _put_out_unplayed(cluster: Cluster) -> Iterator[int]:
+    """Of those pods who isn't played to be evicted: not from silent nodes, where the time is known, unless nobody plays their owner."""
+    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
+    for place in _put_out(cluster):
+        pod = cluster.snapshot.pods[place]
+        owner = pod.owner.key(pod.namespace) if pod.owner is not None else ""
+        is_played = owner in sets_by_key(cluster) or owner in workloads_by_key(cluster)
+        if pod.node_name not in silent or not is_played:
+            yield place
 
 
 @once_a_cluster

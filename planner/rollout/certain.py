@@ -16,13 +16,15 @@ from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.kinds import ON_DELETE, RECREATE
 from planner.kubernetes.records import FrozenMap, Pod, ReplicaSet, Workload
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.shares import rolling_limits, scaled_value
-from planner.rollout.beside import beside, is_overcommitted, ruled_namespaces
+from planner.rollout.beside import beside, evictions_met, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.in_flight import does_not_admit
 from planner.rollout.ownership import pods_by_owner, sets_by_owner
 from planner.rollout.pods import unfinished
+from planner.rollout.silent_nodes import UNREACHABLE, silent_nodes
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import distinct
@@ -56,12 +58,19 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
         return None
     if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):  # of those nobody's pods go
         return None
+    if evictions_met(cluster, [workload]):
+        return None
     traits = workload.traits
     if traits.is_per_node:
         return _daemon_set(cluster, workload, pods)
     if len(pods) != workload.replicas or _is_scaled(cluster, workload):
         return None
     shape = _shape(cluster, workload)
+    silent = silent_nodes(cluster).keys()  # what comes there doesn't start; admitted pods tolerate NoExecute for a time
+    if (silent and tolerates_taints(shape.spec.tolerations, UNREACHABLE[:1])) or not silent.isdisjoint(
+        shape.candidates.tolist()
+    ):
+        return None
     if traits.has_ordinals:
         return _stateful_set(cluster, workload, shape, pods)
     if not _is_countable(cluster, shape, pods):
@@ -99,6 +108,8 @@ def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
             return None
     found = [cluster.snapshot.pods[i] for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
     if any(not p.is_ready or p.deleted_at is not None or p.node_name not in cluster.node_index for p in found):
+        return None
+    if (silent := silent_nodes(cluster)) and any(cluster.node_index[p.node_name] in silent for p in found):
         return None
     return found
 

@@ -54,7 +54,13 @@ def remainder(simulation: Simulation, workload: Workload, controller: RolloutCon
         return None
     old, new = [pod for one in controller.old for pod in one.pods(simulation)], controller.new.pods(simulation)
     shape = next((pod.shape for pod in simulation.queue.arrivals if pod.is_new), None)
-    if shape is None or any(pod.is_lost for pod in old) or not is_judged_alone(simulation.state, shape):
+    if shape is not None and not pods.silent.keys().isdisjoint(shape.candidates.tolist()):
+        return None  # what comes there doesn't start
+    if (
+        shape is None
+        or any(pod.is_lost or pods.hangs(pod) for pod in old)
+        or not is_judged_alone(simulation.state, shape)
+    ):
         return None
     if len({pod.shape.asks for pod in old}) > 1 or any(pod.shape.asks != shape.asks for pod in new):
         return None  # what is held hangs on which of them are there

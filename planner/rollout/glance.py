@@ -14,6 +14,7 @@ from planner.kubernetes.records import Finding, Severity, Snapshot, Workload
 from planner.kubernetes.shares import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain import certain_course
+from planner.rollout.cures import cures, with_cures
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
@@ -105,7 +106,7 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         ticks, lowest = course.ticks, course.lowest_ready
     else:
         run = simulate(cluster, [*along, revision]) if along else simulate_alone(cluster, revision)
-        why = None if run.done[workload.key] else explain(run, revision)
+        why = None if run.done[workload.key] else with_cures(explain(run, revision), cures(run, revision))
         verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks

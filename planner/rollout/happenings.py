@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from planner.ground.records import replace
+from planner.ground.vocabulary import TAINT_OUT_OF_SERVICE, TAINT_UNREACHABLE
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Taint
 from planner.kubernetes.selectors import tolerates_taints
@@ -16,6 +17,7 @@ from planner.rollout.controllers.protocol import is_scaled
 from planner.rollout.controllers.replicaset import ReplicaSetController
 from planner.rollout.evicting import Evictor, on_nodes, take_away, these
 from planner.rollout.ownership import workloads_by_key, workloads_by_owner
+from planner.rollout.silent_nodes import toleration_seconds
 from planner.rollout.simulation import Simulation
 from planner.scheduling.empty_node import daemons_on
 from planner.scheduling.happening import CORDON, LED, Happening
@@ -26,8 +28,8 @@ from planner.scheduling.state import filler
 WorkloadOf = Callable[[LivePod], str]
 
 
-def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> None:
-    """The event, now; controllers and kube-scheduler hear of it at once.
+def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf, now: float) -> None:
+    """The event, `now` on the run's clock; controllers and kube-scheduler hear of it at once.
 
     `workload_of`: the key of the changed workload that a pod belongs to, "" for none.
     """
@@ -41,6 +43,14 @@ def happen(simulation: Simulation, one: Happening, workload_of: WorkloadOf) -> N
         simulation.state.reopen(simulation.cluster.node_index[name], one.bar)
     if one.expels is not None:
         _expel(simulation, one.closes, one.expels)
+    for name in one.silences:
+        _silence(simulation, simulation.cluster.node_index[name], now)
+    for name in one.answers:
+        hear_again(simulation, simulation.cluster.node_index[name])
+    if one.puts_out:
+        _put_out(simulation, one)
+    if one.deletes:
+        _delete_by_force(simulation, one.deletes)
     if one.ends:
         _end(simulation, one.ends)
     if one.ungates:
@@ -106,14 +116,58 @@ class Leader(Evictor):
 
 
 def _expel(simulation: Simulation, names: Sequence[str], taint: Taint) -> None:
-    """Pods that don't tolerate a NoExecute taint are deleted at once, and no budget is asked; a DaemonSet makes none there.
+    """Pods that don't tolerate a NoExecute taint are deleted at once, and no budget is asked; a DaemonSet makes none there. What is deleted
+    on a node that isn't Ready and is out of service goes without its kubelet.
 
-    Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode`.
+    Sources: kubernetes `pkg/controller/tainteviction/taint_eviction.go` `processPodOnNode`; `pkg/controller/podgc/gc_controller.go`
+    `gcTerminating`.
     """
     for name in names:
         for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
             if not pod.is_terminating and not tolerates_taints(pod.shape.spec.tolerations, (taint,)):
                 (simulation.delete(pod) if kind_in(pod.owner).is_per_node else take_away(simulation, pod))
+        if taint.key == TAINT_OUT_OF_SERVICE and simulation.cluster.node_index[name] in simulation.pods.silent:
+            for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
+                if pod.is_terminating:
+                    simulation.vanish(pod)
+
+
+def _silence(simulation: Simulation, node: int, now: float) -> None:
+    if node not in simulation.pods.silent:
+        simulation.pods.silence(node, now)
+        simulation.state.close(node, TAINT_UNREACHABLE)
+
+
+def hear_again(simulation: Simulation, node: int) -> None:
+    """A silent node's kubelet answers: its pods get Ready or end, and pods may come. Controllers hear of it by `hear`."""
+    if node in simulation.pods.silent:
+        simulation.pods.hear_again(node)
+        simulation.state.reopen(node, TAINT_UNREACHABLE)
+
+
+def _put_out(simulation: Simulation, one: Happening) -> None:
+    """Pods that tolerate a silent node for no longer are deleted, and made anew; none where it has answered since."""
+    node = simulation.cluster.node_index[one.puts_out]
+    if simulation.pods.silent.get(node) != one.silent_since:
+        return
+    for pod in list(simulation.pods.on(node)):
+        if not pod.is_terminating and toleration_seconds(pod.shape.spec) <= one.outlasts:
+            take_away(simulation, pod)
+
+
+def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:
+    """``kubectl delete pod --force``: the object goes at once, and who owns the pod makes another."""
+    for namespace, _, name in (one.partition("/") for one in names):
+        for pod in [pod for pod in simulation.pods.within(namespace) if pod.name == name]:
+            was_wanted = not pod.is_terminating
+            simulation.vanish(pod)
+            known = simulation.controllers.get(pod.owner)
+            if isinstance(known, JobController):
+                known.lose(int(was_wanted))
+            elif not kind_in(pod.owner).is_per_node and (
+                made := registry.making_anew(simulation, pod, lost=was_wanted)
+            ):
+                simulation.controllers.setdefault(made.key, made)
 
 
 def hear(simulation: Simulation) -> None:

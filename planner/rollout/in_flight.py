@@ -42,6 +42,7 @@ from planner.rollout.ownership import (
     sets_by_owner,
     workloads_by_key,
 )
+from planner.rollout.silent_nodes import silent_nodes
 from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster, once_at_any_size
 from planner.scheduling.shape import Shape, compile_shape
 
@@ -376,8 +377,10 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
     found = set[tuple[str, str]]()
     unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
+    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # of whose pods nobody knows
     for pod in unready:
-        if pod.owner is not None and pod.node_name and not pod.is_terminal and not is_starting(pod):
+        is_known = pod.node_name and pod.node_name not in silent and not pod.is_terminal
+        if pod.owner is not None and is_known and not is_starting(pod):
             found.add((pod.owner.key(pod.namespace), _revision(pod)))
     if not found:
         return frozenset()

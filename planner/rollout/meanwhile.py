@@ -4,6 +4,7 @@ while the rollout goes on, or somebody else acts by himself. What may be played 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import inf
 
 from planner.ground.budget import TOO_LARGE, allowed
 from planner.ground.records import Record, replace
@@ -12,7 +13,7 @@ from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
-from planner.rollout.beside import beside, ruled_namespaces
+from planner.rollout.beside import beside, evictions_met, ruled_namespaces
 from planner.rollout.by_themselves import (
     METRICS,
     Bound,
@@ -91,7 +92,23 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
             named = _named(max(known, key=lambda one: one.maximum))
             does = f"{named} may set {bounds[0]:,} to {bounds[1]:,} replicas meanwhile"
             found.append(Acting(does=does, then=tuple(then)))
-    return (*found, *_others_moved(cluster, revisions, seed=seed), *_acting(cluster, revisions, run, seed=seed))
+    return (
+        *found,
+        *_others_moved(cluster, revisions, seed=seed),
+        *_evicted(cluster, revisions, run, seed=seed),
+        *_acting(cluster, revisions, run, seed=seed),
+    )
+
+
+def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
+    """Evictions from silent nodes at other times than was played, where they change the verdict: before the change's pods have come, or
+    only after all is done, as how long pods take to start is an estimate."""
+    met = evictions_met(cluster, [revision.after for revision in revisions])
+    times = (("with that at once", 0.0), ("without that", inf)) if met else ()
+    then = [(when, _completes(simulate(cluster, revisions, seed=seed, evicts_after=at))) for when, at in times]
+    if any(done is not run.completed for _, done in then):
+        nodes = listing(sorted({one.puts_out for one in met}))
+        yield Acting(does=f"when pods are evicted from {nodes} may decide", then=tuple(then))
 
 
 def _at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound, seed: int) -> bool | None:
@@ -202,6 +219,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
         or not is_proven(standing_doubts(cluster, revisions, run), ())
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in METRICS)
+        or bool(evictions_met(cluster, [revision.after for revision in revisions]))
         or bool(_acts(cluster, revisions, run))
     )
 

@@ -34,10 +34,13 @@ def pods_by_node(cluster: Cluster, below: int | None) -> dict[int, list[int]]:
 
 def is_starting(pod: Pod) -> bool:
     """Not Ready, but about to be: no container waits in a failure, nor was restarted and still isn't ready."""
-    return not pod.is_ready and not any(
-        (c.state == "waiting" and c.reason not in ("", "ContainerCreating", "PodInitializing")) or c.restart_count > 2
-        for c in pod.containers
-    )
+    return not (pod.is_ready or is_failing(pod) or any(c.restart_count > 2 for c in pod.containers))
+
+
+def is_failing(pod: Pod) -> bool:
+    """Whether a container waits in a failure."""
+    starts = ("", "ContainerCreating", "PodInitializing")
+    return any(c.state == "waiting" and c.reason not in starts for c in pod.containers)
 
 
 # ── owners ───────────────────────────────────────────────────────────────────────────────────────────────────────────

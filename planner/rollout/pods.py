@@ -16,7 +16,8 @@ from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import kind_called, kind_in
 from planner.kubernetes.records import Labels, Owner, Pod, PodDisruptionBudget, PodSpec, ReplicaSet, Workload
 from planner.rollout.claims import claims_made
-from planner.rollout.ownership import is_starting, pods_by_node, pods_by_owner
+from planner.rollout.ownership import is_failing, is_starting, pods_by_node, pods_by_owner
+from planner.rollout.silent_nodes import silent_nodes
 from planner.rollout.tally import Tally
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_table
@@ -38,6 +39,7 @@ class Pods:
     Attributes
     ----------
     by_index : index in the snapshot → the pod in motion
+    silent : places of nodes whose kubelet isn't heard → since when, on the run's clock: nothing starts or ends there
     starting, terminating : bound pods that become Ready, and that are gone, in the next tick
     maturing : those that are Ready, and not yet for their workload's ``minReadySeconds``
     touched : pods deleted or bound during the run
@@ -65,6 +67,7 @@ class Pods:
         self._shapes: dict[tuple[str, int, int], Shape] = {}  # of the snapshot's pods
         self._devices = device_table(cluster).by_pod
         self._maturing_at_first = cluster.remember(_maturing_at_first)
+        self.silent = dict(silent_nodes(cluster))
         self.starting: list[LivePod] = []
         self.terminating: list[LivePod] = []
         self.maturing: list[LivePod] = []
@@ -93,7 +96,7 @@ class Pods:
             created_at=pod.created_at or 0.0,
             node=self.cluster.node_index.get(pod.node_name, NOWHERE) if pod.node_name else NOWHERE,
             is_lost=bool(pod.node_name) and pod.node_name not in self.cluster.node_index,
-            is_ready=pod.is_ready,
+            is_ready=pod.is_ready and not self._is_on_silent(pod),
             is_terminating=pod.deleted_at is not None,
             is_running=pod.phase == "Running",
             words=pod.unschedulable_message or None,
@@ -110,7 +113,9 @@ class Pods:
         self.add(live)
         if live.is_bound:
             self._on_node.setdefault(live.node, {})[live.number] = live
-            if live.is_terminating:
+            if self.hangs(live):
+                live.never_ready = is_failing(pod)  # for when the node is back
+            elif live.is_terminating:
                 self.terminating.append(live)
             elif live.is_ready:
                 if index in self._maturing_at_first:
@@ -133,15 +138,43 @@ class Pods:
     def bind(self, pod: LivePod, node: int) -> None:
         """A pod has got its node."""
         self._on_node.setdefault(node, {})[pod.number] = pod
-        if not pod.never_ready:
+        if not (pod.never_ready or self.hangs(pod)):
             self.starting.append(pod)
 
+    def hangs(self, pod: LivePod) -> bool:
+        """Whether the pod is on a node whose kubelet isn't heard: it doesn't get Ready, and once deleted it doesn't end."""
+        return pod.node in self.silent
+
+    def _is_on_silent(self, pod: Pod) -> bool:
+        """`MarkPodsNotReady`, also where the snapshot was taken just before."""
+        return bool(self.silent) and self.cluster.node_index.get(pod.node_name) in self.silent
+
+    def silence(self, node: int, since: float) -> None:
+        """A node's kubelet isn't heard any more: its pods aren't Ready at once."""
+        self.silent[node] = since
+        self.starting = [pod for pod in self.starting if pod.node != node]
+        self.terminating = [pod for pod in self.terminating if pod.node != node]
+        for pod in self.on(node):
+            pod.is_ready = pod.is_maturing = False
+            self.tell(pod)
+
+    def hear_again(self, node: int) -> None:
+        """The kubelet is heard again: it ends what was deleted meanwhile, and says of the others that they are Ready."""
+        del self.silent[node]
+        for pod in self.on(node):
+            if pod.is_terminating:
+                self.terminating.append(pod)
+            elif not pod.never_ready:
+                self.starting.append(pod)
+            self.tell(pod)
+
     def terminate(self, pod: LivePod) -> None:
-        """A bound pod is deleted: it is gone in the next tick."""
+        """A bound pod is deleted: it is gone in the next tick, on a silent node never."""
         pod.is_terminating = True
         self.tell(pod)
         self.touched.append(pod)
-        self.terminating.append(pod)
+        if not self.hangs(pod):
+            self.terminating.append(pod)
 
     def drop(self, pod: LivePod) -> None:
         """A pod is gone."""
@@ -264,6 +297,8 @@ class Pods:
                 kept.append(pod)
             elif not (live.is_gone or live.is_terminating):
                 kept.append(self._as_it_is_now(pod, live))
+            elif not live.is_gone and self.hangs(live):
+                kept.append(replace(pod, is_ready=False, deleted_at=pod.deleted_at or self.snapshot.taken_at))
         made = [
             p for owned in self.by_owner.values() for p in owned if p.number > 0 and not (p.is_gone or p.is_terminating)
         ]
@@ -295,9 +330,10 @@ class Pods:
 
 @once_a_cluster
 def unfinished(cluster: Cluster) -> list[int]:
-    """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment."""
-    pods = cluster.snapshot.pods
-    return [i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i])]
+    """Indices of the bound pods that start, and become Ready, or terminate, and go: from the first moment. On silent nodes nothing does."""
+    pods, silent = cluster.snapshot.pods, silent_nodes(cluster)
+    found = (i for group in cluster.groups for i in group.pods if group.is_terminating or is_starting(pods[i]))
+    return [i for i in found if not silent or cluster.node_index.get(pods[i].node_name) not in silent]
 
 
 def _maturing_at_first(cluster: Cluster) -> frozenset[int]:

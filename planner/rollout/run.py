@@ -15,7 +15,7 @@ from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
 from planner.rollout.answers import Verdict
-from planner.rollout.beside import beside, everybody
+from planner.rollout.beside import beside, everybody, evictions_met
 from planner.rollout.by_themselves import Bound
 from planner.rollout.bystanders import bystanders, stayed_apart
 from planner.rollout.clock import PATIENCE_MS, Controller
@@ -30,6 +30,7 @@ from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
 from planner.rollout.ownership import pods_of
 from planner.rollout.pod_counts import Moment, PodCounts, held
+from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import Simulation, Way
 from planner.rollout.timing import PodTimes, Stopwatch
 from planner.scheduling.cluster import Cluster
@@ -154,6 +155,7 @@ class Run:
         keeps_rests: bool = False,
         watch: Watcher | None = None,
         may_count: bool = False,
+        evictions: Sequence[Happening] = (),
     ) -> None:
         self._watch, self._may_count = watch, may_count
         self._remainder: Remainder | None = None
@@ -163,9 +165,9 @@ class Run:
         self.refusals, self.preempted, self.touched = simulation.refusals, simulation.preempted, simulation.pods.touched
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
         self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
-        self.later = sorted((*self.later, *simulation.cluster.later), key=lambda one: one.after_seconds)
+        self.later = sorted((*self.later, *simulation.cluster.later, *evictions), key=lambda one: one.after_seconds)
         self._times = {r.after.key: r.times for r in revisions if r.times is not None}
-        self._is_timed = bool(self._times or simulation.cluster.later)
+        self._is_timed = bool(self._times or simulation.cluster.later or evictions)
         self._keys: dict[str, str] = {}  # by who owns pods, `workload_of`; whoever does was there before them
         self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
         self.finished_at = dict.fromkeys(self.moments, -1)
@@ -274,11 +276,16 @@ class Run:
             self._begin([one])
             self._look()
         else:
-            happen(self.simulation, one, self.workload_of)
+            happen(self.simulation, one, self.workload_of, self._clock.seconds)
             evicting = evictor(self.simulation, one)
             self._evictors += [evicting] if evicting is not None else []
             self.happened.append(one)
             self._unseen.append(one.words)
+            for name in one.silences:
+                here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
+                specs = (pod.shape.spec for pod in here if not pod.is_terminating)
+                put_out = evictions_on(name, self._clock.seconds, specs)
+                self.later = sorted((*self.later, *put_out), key=lambda one: one.after_seconds)
             for stage in one.stages[:1]:
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
@@ -312,7 +319,7 @@ class Run:
         self._look()
         for key in self.moments:
             one = self.controllers.get(key)
-            is_done = one is not None and one.is_complete(simulation) and not one.is_terminating(simulation)
+            is_done = one is not None and one.is_complete(simulation) and not self._awaits_ends(one)
             self.done[key] = is_done
             if not is_done or self.finished_at[key] < 0:
                 self.finished_at[key] = simulation.clock.tick if is_done else -1
@@ -330,6 +337,13 @@ class Run:
                 self._wait_for(self.later[0])
                 return self._is_over(is_at_rest=True)
         return False
+
+    def _awaits_ends(self, one: RolloutController) -> bool:
+        """Whether pods of it are still to go. ``kubectl rollout status`` doesn't wait for those that a silent node keeps."""
+        pods = self.simulation.pods
+        if not pods.silent or not one.is_terminating(self.simulation):
+            return one.is_terminating(self.simulation)
+        return any(pod.is_terminating and not pods.hangs(pod) for pod in one.all_pods(self.simulation))
 
     def _is_counted(self) -> bool:
         """Whether the rest is certain: then it is counted, not played."""
@@ -392,9 +406,11 @@ class Run:
             self._clock.seconds = max(self._clock.seconds, one.after_seconds)
         elif isinstance(one, Happening):
             self._clock.seconds += one.takes_seconds
-        if isinstance(one, Happening):
+        if isinstance(one, Happening) and not one.puts_out:
             self.tick_ends.append(self._clock.seconds)
             self.simulation.tick()
+        elif isinstance(one, Happening):
+            self.simulation.queue.time_passes()
 
     def _keep_rest(self) -> None:
         simulation = self.simulation
@@ -470,6 +486,7 @@ def simulate(
     keeps_rests: bool = False,
     watch: Watcher | None = None,
     may_count: bool = False,
+    evicts_after: float | None = None,
     **way: Unpack[Way],
 ) -> Run:
     """Apply the changes back to back and let the cluster run until nothing moves.
@@ -484,6 +501,8 @@ def simulate(
         Called at each moment that is counted (`Run.moments`).
     may_count : bool
         An end that is certain needn't be played (`planner.rollout.counted`): who asks goes by what the moments tell.
+    evicts_after : float or None
+        After so many seconds the pods on silent nodes are evicted, `inf`: never; None: when their tolerations say so.
     way : Way
         How it is played. The same seed gives the same run; without `never_ready` the revisions say which pods never are.
     """
@@ -491,10 +510,16 @@ def simulate(
     simulation = Simulation(cluster, own=frozenset(i for i in pods if cluster.snapshot.pods[i].waits), **way)
     simulation.replacement = lambda pod: registry.replacing(simulation, pod)
     changed = [r.after for r in revisions]
-    others = (everybody if simulation.is_thorough or cluster.later else beside)(cluster, changed, bound)
-    is_alone = len(revisions) == 1 and not (others or cluster.later or keeps_rests or watch or simulation.is_thorough)
+    put_out = [] if evicts_after == inf else evictions_met(cluster, changed)
+    if evicts_after is not None:
+        put_out = [replace(one, after_seconds=evicts_after) for one in put_out]
+    later = cluster.later or put_out
+    others = (everybody if simulation.is_thorough or later else beside)(cluster, changed, bound)
+    is_alone = len(revisions) == 1 and not (others or later or keeps_rests or watch or simulation.is_thorough)
     may_count = may_count and is_alone and revisions[0].is_plain
-    run = Run(simulation, revisions, others, keeps_rests=keeps_rests, watch=watch, may_count=may_count)
+    run = Run(
+        simulation, revisions, others, keeps_rests=keeps_rests, watch=watch, may_count=may_count, evictions=put_out
+    )
     if way.get("never_ready") is None:
         run.let_fail()
     return run.play()
@@ -502,7 +527,9 @@ def simulate(
 
 def simulate_alone(cluster: Cluster, revision: Revision) -> Run:
     """The same of one change, without the waiting pods that it doesn't meet; what they come to isn't played."""
-    left_out = None if cluster.later else bystanders(cluster, revision.after)
+    left_out = (
+        None if cluster.later or evictions_met(cluster, [revision.after]) else bystanders(cluster, revision.after)
+    )
     if left_out is not None:
         run = simulate(cluster, [revision], left_out=left_out.lines)
         if stayed_apart(run.simulation, left_out):

@@ -228,11 +228,17 @@ class Simulation:
         return known[0]
 
     def delete(self, pod: LivePod) -> None:
-        """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick."""
+        """Delete a pod: one that was never bound is gone at once, a bound one terminates until the next tick.
+
+        Source: kubernetes `pkg/registry/core/pod/strategy.go` `CheckGracefulDelete`.
+        """
         if pod.is_terminating or pod.is_gone:
             return
         if not pod.is_bound:
             self._forget(pod)
+            return
+        if self.pods.hangs(pod) and not pod.shape.spec.termination_grace_period_seconds:
+            self.vanish(pod)  # the API server waits for no kubelet
             return
         self.queue.changed()
         self.pods.terminate(pod)

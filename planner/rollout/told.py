@@ -25,6 +25,7 @@ from planner.rollout.answers import (
     WorkloadRollout,
 )
 from planner.rollout.clock import LONGEST_RETRY_MS
+from planner.rollout.cures import cures, with_cures
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.room import RoomWhenEmpty
@@ -220,7 +221,8 @@ def workload_rollout(
     moments = run.moments[key]
     times = seconds_at(moments, pod_times, run.tick_ends)
     done = run.done[key]
-    why = None if done else explain(run, revision)
+    cured = cures(run, revision)
+    why = None if done else with_cures(explain(run, revision), cured)
     surge, unavailable = rolling_limits(after)
     lowest = min(m.ready for m in moments[1:])
     end = _end(run, key)
@@ -251,6 +253,7 @@ def workload_rollout(
         timeline=_timeline(moments, times),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),
+        cures=cured,
         scheduler_message=Text(why.scheduler_message if why else ""),
         quota_message=Text(why.quota_message if why else ""),
         startup_seconds=pod_times.startup_seconds,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, is_extended_resource
+from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
 from planner.ground.words import listing
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
@@ -41,6 +42,7 @@ from planner.rollout.by_themselves import going_spaces
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision
+from planner.rollout.silent_nodes import toleration_seconds
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.kueue.clusters import lacking
@@ -141,12 +143,11 @@ def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Sha
 
 
 def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """Pods whose end the rollout waits for, and that nobody ends: only a kubelet lets a deleted pod go. Sources: `oldPodsRunning` in
-    pkg/controller/deployment/recreate.go, stateful_set_control.go (also of a LeaderWorkerSet's leaders and workers, whose successors
-    have their names), `rollingUpdate` in pkg/controller/daemon/update.go; until it has ended a pod keeps those away that its anti-affinity
-    or theirs speaks of (plugins/interpodaffinity). An Argo Rollout counts Ready pods alone (argo-rollouts rollout/{canary,bluegreen}.go)."""
+    """Of changes of which only the placement is asked: old pods whose end new ones wait for, and that nobody ends, since only a kubelet
+    lets a deleted pod go. Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
+    (plugins/interpodaffinity). What a controller does that is played shows in the run."""
     after, pods = revision.after, _on_silent(cluster).get(revision.after.key, ())
-    if not (pods and revision.has_new_template):
+    if not (pods and revision.has_new_template and revision.placed is not None):
         return
     is_in_turn = after.traits.is_per_node or any(
         one.has_ordinals for one in (after.traits, kind_called(after.traits.part))
@@ -169,14 +170,20 @@ def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[U
 
 @once_a_cluster
 def _out(cluster: Cluster) -> Mapping[int, Node]:
-    """The nodes whose kubelet starts no pod, by their places."""
-    return {place: node for place, node in enumerate(cluster.nodes) if not is_ready(node)}
+    """The nodes whose kubelet starts no pod, by their places; those that answer later are closed until then."""
+    closed = {place for place, bar in cluster.closed if bar == TAINT_UNREACHABLE}
+    return {place: node for place, node in enumerate(cluster.nodes) if not (is_ready(node) or place in closed)}
 
 
 def _not_started(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """New pods that may be bound to a node whose kubelet starts none: they name it, or tolerate that it is out of use."""
+    """New pods that may be bound to a node whose kubelet starts none: they name it, or tolerate that it is out of use. On a silent node
+    those are played that stay there for ever; the others are evicted, each some time after it was bound, and may come there again."""
     out = _out(cluster) if new is not None or revision.has_new_template else {}
+    is_per_node = revision.after.traits.is_per_node
     for shape in _shapes(cluster, revision, new) if out else ():
+        stays = is_per_node or shape.spec.node_name or toleration_seconds(shape.spec) == inf
+        if stays and revision.placed is None:
+            out = {place: node for place, node in out.items() if not is_silent(node)}
         if fits := out.keys() & shape.candidates[alike(cluster, shape).large].tolist():
             node = out[min(fits)]
             is_how = "doesn't answer" if is_silent(node) else f"is {NOT_READY}"

@@ -15,7 +15,7 @@ from planner.ground.vocabulary import CPU, DEFAULT_SCHEDULER, DESIRED_REPLICAS, 
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
-from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, kind_in
+from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, RECREATE, kind_in
 from planner.kubernetes.nodes import Sharing
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
@@ -24,6 +24,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Offer, Units
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
 from planner.rollout.controllers.placed import PlacedController
@@ -230,8 +231,11 @@ def _why(run: Run, revision: Revision) -> Impasse:
     if new_waiting:
         return _waits(run, revision, new_waiting)
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
-    if starting:
-        return _never_ready(revision, starting)
+    hanging = [p for p in pods if run.simulation.pods.hangs(p)]
+    if waited := [p for p in starting if p not in hanging]:
+        return _never_ready(revision, waited)
+    if hanging:
+        return _on_silent(run, revision, hanging)
     return _stuck(
         Reason.UNKNOWN,
         "nothing moves any more, and the cause is not known",
@@ -340,6 +344,37 @@ def _never_ready(revision: Revision, starting: list[LivePod]) -> Impasse:
         Reason.NEVER_READY,
         f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready, so the old pods are kept",
         f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready",
+    )
+
+
+def _on_silent(run: Run, revision: Revision, hanging: list[LivePod]) -> Impasse:
+    """Its pods on nodes that don't answer keep it: one that was deleted never ends, the others aren't Ready.
+
+    Sources: `oldPodsRunning` in pkg/controller/deployment/recreate.go; stateful_set_control.go, where a successor has the name of the
+    pod before it (as in a LeaderWorkerSet's groups); `rollingUpdate` in pkg/controller/daemon/update.go.
+    """
+    pod = min(hanging, key=lambda p: (not p.is_terminating, p.number > 0, p.name))
+    name = f"pod {pod.name}" if pod.number < 0 or pod.ordinal >= 0 else "a new pod"  # nobody knows its name yet
+    node, after = run.simulation.cluster.node_names[pod.node], revision.after
+    others = f" (so {plural(len(hanging) - 1, 'is', 'are')} {len(hanging) - 1:,} more)" if len(hanging) > 1 else ""
+    if not pod.is_terminating:
+        return _stuck(
+            Reason.SILENT_NODE,
+            f"{name} isn't Ready{others}, since its node {node} doesn't answer, and the {after.kind} waits for it",
+            f"{name} waits for node {node}, which doesn't answer",
+            names_objects=True,
+        )
+    if after.strategy.kind == RECREATE:
+        why = "Recreate makes no new pod before all old ones have ended"
+    elif isinstance(controller := run.simulation.controllers.get(after.key), DaemonSetController):
+        why = f"it counts against maxUnavailable, which is {controller.limits(run.simulation)[1]} here"
+    else:
+        why = "its successor has its name, so it can't be made before that"
+    return _stuck(
+        Reason.SILENT_NODE,
+        f"{name} was deleted and can't end{others}, since its node {node} doesn't answer; {why}",
+        f"{name} can't end, since its node {node} doesn't answer",
+        names_objects=True,
     )
 
 

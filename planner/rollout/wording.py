@@ -29,6 +29,7 @@ REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # wher
     Reason.ON_DELETE: "waits for deletion by hand",
     Reason.POD_MANAGEMENT: "waits for a broken pod",
     Reason.STALE_ANNOTATION: "waits for an annotation to be set right",
+    Reason.SILENT_NODE: "waits for a node that doesn't answer",
     Reason.SURGE_DROPPED: "never starts: its surge is given back at once",
 }
 

@@ -33,6 +33,10 @@ class Happening(Record):
     ends : key of a Job all of whose pods are done
     ungates : ``namespace/name`` of a pod, or of what owns pods, that lose their scheduling gates
     quota, hard : ``namespace/name`` of a ResourceQuota, and what it lets in from then on
+    silences, answers : names of nodes whose kubelet isn't heard any more, or is again
+    puts_out, silent_since, outlasts : name of a node that is silent since then, on the run's clock: pods there are deleted that tolerate it
+        for no more than so many seconds
+    deletes : ``namespace/name`` of pods that are deleted by force: their objects go at once, whatever their node does
     scales, replicas : key of a workload, and its replicas from then on
     """
 
@@ -49,6 +53,12 @@ class Happening(Record):
     expels: Taint | None = None
     leads_to: str = ""
     evicts: tuple[int, ...] = ()
+    silences: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    puts_out: str = ""
+    silent_since: float = 0.0
+    outlasts: float = 0.0
+    deletes: tuple[str, ...] = ()
     ends: str = ""
     ungates: str = ""
     quota: str = ""
@@ -61,4 +71,6 @@ class Happening(Record):
         """The names of all nodes that it, and what follows on it, happen to."""
         leads = (self.leads_to,) if self.leads_to else ()
         later = (name for stage in self.stages for name in stage.nodes)
-        return frozenset((*self.nodes_come, *self.nodes_go, *self.closes, *self.opens, *leads, *later))
+        return frozenset(
+            (*self.nodes_come, *self.nodes_go, *self.closes, *self.opens, *self.silences, *self.answers, *leads, *later)
+        )

@@ -284,6 +284,8 @@ def reasons_of(outcome: Mapping[str, Any], after: Workload) -> set[Reason]:
     failed = [c for c in final.get("conditions") or () if _says_refused(c)]
     if failed:
         return {Reason.QUOTA if " quota: " in c.get("message", "") else Reason.ADMISSION for c in failed}
+    if outcome.get("terminating"):  # on a node that doesn't answer
+        return {Reason.SILENT_NODE}
     if after.kind == "Deployment":
         return {Reason.NEVER_READY}
     present, wanted = (

@@ -10,6 +10,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from planner.capacity.changes import parse_later
+from planner.capacity.timeline import Beside
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.node_lives import GOING_TAINTS, TAKEN_DOWN, is_going, may_go
@@ -20,7 +22,7 @@ from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given
 from planner.remedies import rollouts
-from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.serve.review import Review, Silence, read_request, review
 from tests.builders.objects import Item, deployment, node, owner, pod, pod_spec
@@ -335,18 +337,19 @@ def numbered(kind: str, how: str, *nodes: str) -> list[Item]:
 @pytest.mark.parametrize(
     ("kind", "how", "on", "verdict"),
     [
-        ("Deployment", "Recreate", "g1", Verdict.UNKNOWN),
+        ("Deployment", "Recreate", "g1", Verdict.STUCK),
         ("Deployment", "Recreate", "g0", Verdict.COMPLETES),
         ("Deployment", "RollingUpdate", "g1", Verdict.COMPLETES),  # whose end nobody waits for
-        ("StatefulSet", "RollingUpdate", "g1", Verdict.UNKNOWN),
+        ("StatefulSet", "RollingUpdate", "g1", Verdict.STUCK),
         ("StatefulSet", "RollingUpdate", "g0", Verdict.COMPLETES),
         ("StatefulSet", "OnDelete", "g1", Verdict.STUCK),  # until somebody deletes it
-        ("DaemonSet", "RollingUpdate", "g1", Verdict.UNKNOWN),
+        ("DaemonSet", "RollingUpdate", "g0 g1", Verdict.STUCK),  # it counts against maxUnavailable 1
+        ("DaemonSet", "RollingUpdate", "g1", Verdict.COMPLETES),  # g1 isn't desired, and on g0 there is no old pod
     ],
 )
 def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdict: Verdict) -> None:
     """Three doors: rollout's, the list's and the gate's."""
-    made = numbered(kind, how, on)
+    made = numbered(kind, how, *on.split())
     if kind == "Deployment":
         made = deployment("worker", [on], GPU_SPEC, strategy={"type": how} if how == "Recreate" else rolling(0, 1))
     snapshot, key = replace(read(node("g0", gpus=1), silent("g1"), made), taken_at=NOW), f"{kind}/ml/worker"
@@ -358,8 +361,21 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     assert found.verdict is verdict
     assert [one.verdict for one in at_gate.workloads] == [verdict]
     assert [one.verdict for one in listed.workloads] == [verdict]
-    is_said = any("g1 doesn't answer" in str(one.what) for one in found.findings)
-    assert is_said is (verdict is Verdict.UNKNOWN)
+    is_kept = verdict is Verdict.STUCK and how != "OnDelete"
+    assert (found.reason is Reason.SILENT_NODE) is is_kept
+    for answer in (found, *at_gate.workloads, *listed.workloads):
+        assert ("once node g1 answers again" in str(answer.sentence)) is is_kept
+    events = [event for cure in found.workloads[0].cures for event in cure.events]
+    by_force = (
+        f"force-delete:ml/worker-{on.split().index('g1')}"
+        if is_kept and kind != "Deployment"
+        else f"force-delete:ml/{made[-1]['metadata']['name']}"
+    )
+    assert events == (["answers:g1", by_force] if is_kept else [])
+    for event in events:  # each is played, and lets it finish
+        then = Beside(later=parse_later(f"1h:{event}"))
+        cured = rollouts.rollout(snapshot, Scenario(changes=(WorkloadChange(workload=key),), runs=0), beside=then)
+        assert cured.verdict is Verdict.COMPLETES
 
 
 def apart(topology: str, app: str = "worker", **more: object) -> Item:
@@ -370,10 +386,10 @@ def apart(topology: str, app: str = "worker", **more: object) -> Item:
 @pytest.mark.parametrize(
     ("before", "patch", "verdict"),
     [
-        (apart("zone"), {}, Verdict.UNKNOWN),
+        (apart("zone"), {}, Verdict.STUCK),
         (apart("kubernetes.io/hostname"), {}, Verdict.COMPLETES),
-        (apart("zone"), {"affinity": None}, Verdict.UNKNOWN),  # the old pod's own counts until it has ended
-        ({}, apart("zone"), Verdict.UNKNOWN),
+        (apart("zone"), {"affinity": None}, Verdict.STUCK),  # the old pod's own counts until it has ended
+        ({}, apart("zone"), Verdict.STUCK),
         (apart("zone", "db"), {}, Verdict.COMPLETES),  # of others
         (apart("zone", namespaces=["db"]), {}, Verdict.COMPLETES),
         (apart("zone", matchLabelKeys=["pod-template-hash"]), {}, Verdict.COMPLETES),  # of its own revision
@@ -390,24 +406,28 @@ def test_a_pod_on_a_silent_node_keeps_others_away(before: Item, patch: Item, ver
     )
     found = rollouts.rollout(read(nodes, mine), Scenario(changes=(change,), runs=5, with_remedies=False))
     assert found.verdict is verdict
-    said = "node g1 doesn't answer: its pod there, which keeps its new pods away until it has ended"
-    assert any(said in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN)
+    assert ("once node g1 answers again" in str(found.sentence)) is (verdict is Verdict.STUCK)
 
 
 @pytest.mark.parametrize("effects", [(), ("NoSchedule",), ("NoSchedule", "NoExecute")])
 @pytest.mark.parametrize(
-    ("status", "more", "is_known"),
+    ("status", "more", "verdict"),
     [
-        ("Unknown", {"nodeName": "g1"}, False),
-        ("False", {"nodeName": "g1"}, False),
-        ("True", {"nodeName": "g1"}, True),
-        ("Unknown", {"tolerations": [{"operator": "Exists"}]}, False),
-        ("False", {"tolerations": [{"operator": "Exists"}]}, False),
-        ("Unknown", {"nodeName": "g0"}, True),
+        ("Unknown", {"nodeName": "g1"}, Verdict.STUCK),  # until g1 is back
+        ("False", {"nodeName": "g1"}, Verdict.UNKNOWN),
+        ("True", {"nodeName": "g1"}, Verdict.COMPLETES),
+        ("Unknown", {"tolerations": [{"operator": "Exists"}]}, Verdict.STUCK),
+        (
+            "Unknown",
+            {"tolerations": [{"operator": "Exists", "effect": "NoSchedule"}]},
+            Verdict.STUCK,
+        ),  # evicted, and bound again
+        ("False", {"tolerations": [{"operator": "Exists"}]}, Verdict.UNKNOWN),
+        ("Unknown", {"nodeName": "g0"}, Verdict.COMPLETES),
     ],
 )
 def test_on_a_node_that_is_out_of_use_no_pod_starts(
-    status: str, more: Item, is_known: bool, effects: tuple[str, ...]
+    status: str, more: Item, verdict: Verdict, effects: tuple[str, ...]
 ) -> None:
     """Three doors: rollout's, the list's and the gate's."""
     key = {"Unknown": "unreachable", "False": "not-ready"}.get(status)
@@ -420,11 +440,13 @@ def test_on_a_node_that_is_out_of_use_no_pod_starts(
     at_gate = gate.answer(snapshot, GateSettings(manifest=json.dumps(manifest)), Given(now=NOW))
     listed = overview.answer(snapshot, OverviewSettings(), Given(now=NOW))
     found = asked(snapshot)
-    verdict = Verdict.COMPLETES if is_known else Verdict.UNKNOWN
     assert [found.verdict, at_gate.workloads[0].verdict, listed.workloads[0].verdict] == [verdict] * 3
     is_how = "doesn't answer" if status == "Unknown" else "is not Ready"
     said = f"node g1 {is_how}, and new pods that are bound there don't start"
-    assert any(said in str(one.what) for one in found.findings) is not is_known
+    may_come_again = "effect" in str(more)  # once it was evicted
+    assert any(said in str(one.what) for one in found.findings) is (verdict is Verdict.UNKNOWN or may_come_again)
+    is_stuck = "a new pod isn't Ready, since its node g1 doesn't answer" in str(found.sentence)
+    assert is_stuck is (verdict is Verdict.STUCK)
 
 
 @pytest.mark.parametrize("is_ready", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from planner.ground import typed
-from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME
+from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME, TAINT_UNREACHABLE
 from planner.inventory import wire
 from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, UID, Kept, at, of
 from planner.inventory.records.selectors import read_taints
@@ -52,6 +52,18 @@ def _conditions(shared: Shared, conditions: list[wire.NodeCondition]) -> Labels:
     return shared.conditions({node_condition.type: node_condition.status for node_condition in conditions})
 
 
+def _silent_since(
+    shared: Shared, conditions: list[wire.NodeCondition] | None, taints: list[wire.Taint] | None
+) -> float | None:
+    """Evictions are counted from the taint's own time; before there is one, from when Ready became Unknown."""
+    ready = next((condition for condition in conditions or () if condition.type == "Ready"), None)
+    if ready is None or ready.status != "Unknown":
+        return None
+    added = [t.time_added for t in taints or () if t.key == TAINT_UNREACHABLE and t.effect == "NoExecute"]
+    times = [shared.seconds(moment) for moment in (*added, ready.last_transition_time)]
+    return next((seconds for seconds in times if seconds is not None), None)
+
+
 def _images(_: Shared, images: list[wire.Image]) -> FrozenMap[int] | None:
     found = {name: image.size_bytes or 0 for image in images for name in image.names or ()}
     return FrozenMap(found) if found else None
@@ -65,6 +77,7 @@ def _namespace_labels(_: Shared, metadata: wire.Metadata) -> Labels:
 NODE = Kept(
     model.Node,
     conditions=at("status.conditions", list[wire.NodeCondition], _conditions),
+    silent_since=of(_silent_since, ("status.conditions", list[wire.NodeCondition]), ("spec.taints", list[wire.Taint])),
     name=of(lambda shared, metadata: shared.text(metadata.name), METADATA),
     uid=UID,
     labels=LABELS,

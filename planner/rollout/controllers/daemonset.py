@@ -24,6 +24,7 @@ from planner.kubernetes.records import (  # fmt: skip
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates, tolerates_taints
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.revisions import OverRevisions, newest, unused_revision, used_again
+from planner.rollout.silent_nodes import UNREACHABLE
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import NOWHERE, LivePod
@@ -77,8 +78,9 @@ class DaemonSetController(OverRevisions):
         self.lacks_revision = has_new_template and not self.revision
         self._hash = self.revision or unused_revision(simulation, workload)
         self.spec = daemon_spec(workload)
+        self._tolerates_silence = tolerates_taints(self.spec.tolerations, UNREACHABLE)
         self._targets: tuple[int, ...] | None = None
-        self._absent: frozenset[int] = frozenset()  # nodes that weren't there when it last looked
+        self._absent: frozenset[int] = frozenset()  # nodes that it should run on and couldn't when it last looked
         self._target_set: frozenset[int] = frozenset()
         self._pods: dict[int, list[LivePod]] = {}
         self._state: dict[int, NodeState] = {}
@@ -93,8 +95,15 @@ class DaemonSetController(OverRevisions):
         """Nodes it should run on, of those that are there."""
         if self._targets is None:
             self._targets = daemon_nodes(simulation.cluster, self.spec)
-        absent = simulation.state.absent
+        absent = self._without(simulation)
         return tuple(i for i in self._targets if i not in absent) if absent else self._targets
+
+    def _without(self, simulation: Simulation) -> frozenset[int]:
+        """Nodes that aren't there now, and those that fell silent in the run or don't answer yet, unless its pods tolerate that."""
+        state = simulation.state
+        if not state.closed or self._tolerates_silence:
+            return state.absent
+        return state.absent.union(node for node, bars in state.closed.items() if TAINT_UNREACHABLE in bars)
 
     def _is_updated(self, pod: LivePod) -> bool:
         return pod.is_new or (pod.revision == self.revision if self.revision else not self.has_new_template)
@@ -203,16 +212,16 @@ class DaemonSetController(OverRevisions):
 
     def _begin(self, simulation: Simulation) -> None:
         if self._read < 0:
-            self._target_set, self._absent = frozenset(self.targets(simulation)), simulation.state.absent
+            self._target_set, self._absent = frozenset(self.targets(simulation)), self._without(simulation)
         self._refresh(simulation)
-        if self._absent != simulation.state.absent:
+        if self._absent != self._without(simulation):
             self._look_around(simulation)
         if len(self._rank) < len(self._order):
             self._rank = {node: i for i, node in enumerate(self._order)}
 
     def _look_around(self, simulation: Simulation) -> None:
         """Nodes have come or gone."""
-        self._target_set, self._absent = frozenset(self.targets(simulation)), simulation.state.absent
+        self._target_set, self._absent = frozenset(self.targets(simulation)), self._without(simulation)
         self._order += [node for node in self.targets(simulation) if node not in self._state]
         for node in self._order:
             state = self._state.setdefault(node, NodeState.EMPTY)

@@ -1,0 +1,114 @@
+"""Nodes whose kubelet isn't heard: their pods aren't Ready, nothing ends there, and after a time they are evicted.
+
+Sources: kubernetes `pkg/controller/nodelifecycle/node_lifecycle_controller.go` (`monitorNodeHealth`, `MarkPodsNotReady`,
+`handleDisruption`), `pkg/controller/tainteviction/taint_eviction.go` (`processPodOnNode`, `getMinTolerationTime`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Final
+
+from planner.ground.records import replace
+from planner.ground.vocabulary import TAINT_UNREACHABLE
+from planner.ground.words import duration
+from planner.kubernetes.nodes import is_ready, is_silent, zone
+from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint
+from planner.kubernetes.selectors import tolerates
+from planner.rollout.ownership import pods_by_node
+from planner.scheduling.cluster import Cluster, once_a_cluster
+from planner.scheduling.happening import Happening
+
+UNREACHABLE: Final = tuple(
+    Taint(key=TAINT_UNREACHABLE, value="", effect=effect) for effect in ("NoSchedule", "NoExecute")
+)
+"""What the node lifecycle controller puts on such a node; it takes them off again when the kubelet answers."""
+DEFAULT_TOLERATION_SECONDS: Final = 300.0
+"""Of pods that say nothing else (`plugin/pkg/admission/defaulttolerationseconds`)."""
+_MOST_DEAD_SHARE, _FEWEST_DEAD, _LARGE_CLUSTER = (
+    0.55,
+    3,
+    50,
+)  # of a zone: from then on none is tainted in a cluster that isn't large
+
+
+@once_a_cluster
+def silent_nodes(cluster: Cluster) -> Mapping[int, float]:
+    """The places of nodes that are silent in the snapshot → since when, in seconds of a run's clock, which begins with the snapshot; 0
+    where neither taint nor condition says when. Made once a cluster."""
+    taken_at = cluster.snapshot.taken_at
+    return {
+        place: min(0.0, node.silent_since - taken_at) if node.silent_since is not None and taken_at else 0.0
+        for place, node in enumerate(cluster.nodes)
+        if is_silent(node)
+    }
+
+
+def toleration_seconds(spec: PodSpec) -> float:
+    """How long such a pod stays on a node that doesn't answer before it is evicted; `inf`: for ever.
+
+    The first toleration that matches the taint counts (`GetMatchingTolerations`).
+    """
+    matching = (one for one in spec.tolerations if tolerates(one, UNREACHABLE[1]))
+    first = next(matching, None)
+    if first is None:
+        return DEFAULT_TOLERATION_SECONDS
+    return inf if first.toleration_seconds is None else max(0.0, float(first.toleration_seconds))
+
+
+def evictions_on(node: str, since: float, specs: Iterable[PodSpec]) -> Iterator[Happening]:
+    """When the pods of these specs are evicted from a node that is silent `since` then: one event each time that some go."""
+    for seconds in sorted({toleration_seconds(spec) for spec in specs} - {inf}):
+        words = f"pods are evicted from {node}, which hasn't answered for {duration(seconds)}"
+        yield Happening(
+            after_seconds=max(0.0, since + seconds), words=words, puts_out=node, silent_since=since, outlasts=seconds
+        )
+
+
+@once_a_cluster
+def evictions(cluster: Cluster) -> tuple[Happening, ...]:
+    """What becomes of the pods on nodes that are silent in the snapshot; made once a cluster."""
+    pods, found = cluster.snapshot.pods, list[Happening]()
+    for place, since in silent_nodes(cluster).items():
+        if _evicts(cluster, cluster.nodes[place]):
+            here = (pods[index] for index in pods_by_node(cluster, None).get(place, ()))
+            specs = {id(pod.spec): pod.spec for pod in here if pod.deleted_at is None}
+            found += evictions_on(cluster.node_names[place], since, specs.values())
+    return tuple(sorted(found, key=lambda one: one.after_seconds))
+
+
+def _evicts(cluster: Cluster, node: Node) -> bool:
+    """Whether its pods are evicted: it has the taint for that, or gets it. Where no node is Ready none gets it, nor where most of its zone
+    is down and the cluster isn't large (`ReducedQPSFunc`, `--unhealthy-zone-threshold`, `--large-cluster-size-threshold`)."""
+    if any(one.key == TAINT_UNREACHABLE and one.effect == "NoExecute" for one in node.taints):
+        return True
+    mine = [one for one in cluster.nodes if zone(one) == zone(node)]
+    down = sum(not is_ready(one) for one in mine)
+    is_partly_down = _FEWEST_DEAD <= down < len(mine) and down >= _MOST_DEAD_SHARE * len(mine)
+    return any(is_ready(one) for one in cluster.nodes) and not (is_partly_down and len(mine) <= _LARGE_CLUSTER)
+
+
+def answering(cluster: Cluster, names: Sequence[str]) -> Cluster:
+    """The cluster in which silent nodes are compiled without what keeps pods off them, and begin closed: they may answer later."""
+    shut = tuple(name for name in names if cluster.node_index[name] in silent_nodes(cluster))
+    back = {name: _without_taints(cluster.nodes[cluster.node_index[name]]) for name in shut}
+    other = cluster.with_nodes(tuple(back.get(node.name, node) for node in cluster.nodes))
+    return other.closing(shut, TAINT_UNREACHABLE)
+
+
+def silenced(node: Node, since: float) -> Node:
+    """The node as the node lifecycle controller leaves it once its kubelet isn't heard."""
+    conditions = FrozenMap({**node.conditions, "Ready": "Unknown"})
+    taints = (*_without_taints(node).taints, *UNREACHABLE)
+    return replace(node, taints=taints, conditions=conditions, silent_since=node.silent_since or since)
+
+
+def heard_again(node: Node) -> Node:
+    """The node as that leaves it once its kubelet is heard again."""
+    ready = FrozenMap({**node.conditions, "Ready": "True"})
+    return replace(_without_taints(node), conditions=ready, silent_since=None)
+
+
+def _without_taints(node: Node) -> Node:
+    return replace(node, taints=tuple(taint for taint in node.taints if taint.key != TAINT_UNREACHABLE))
