@@ -214,6 +214,9 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
                 f"{part.workload}: longer without progress than progressDeadlineSeconds "
                 f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
             )
+        for cure in part.cures:
+            if cure.command:
+                terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
     first = result.workloads[0]
     terminal.say(
         f"at most {count(first.peak_pods, 'pod')}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "

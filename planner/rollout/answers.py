@@ -72,7 +72,7 @@ class PodState(StrEnum):
     TERMINATING = "terminating"
 
 
-class Cure(Record):
+class RolloutCure(Record):
     """What lets a stuck rollout finish, as it was played. `events`: each as ``--then`` takes it after a time; `command`: what does it, ""
     where no command does."""
 
@@ -244,7 +244,9 @@ class WorkloadRollout(WorkloadOutcome):
     timeline: tuple[TimelineRow, ...]
     wait_for: tuple[WaitForEdge, ...] = ()
     requests: Amounts = EMPTY  # of one new pod
-    cures: tuple[Cure, ...] = ()  # beside the ways out of `RolloutResult.remedies`: what others, or the cluster, may do
+    cures: tuple[
+        RolloutCure, ...
+    ] = ()  # beside the ways out of `RolloutResult.remedies`: what others, or the cluster, may do
     scheduler_message: Text = NO_WORDS  # the FailedScheduling message of the first new pod that waits
     quota_message: Text = NO_WORDS  # the FailedCreate message, where admission refused pods
     startup_seconds: float = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from planner.ground.records import replace
 from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes import commands
-from planner.rollout.answers import Cure
+from planner.rollout.answers import RolloutCure
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import answering
 from planner.rollout.verdict import Impasse
@@ -17,25 +17,25 @@ from planner.scheduling.happening import Happening
 _MOST_NODES, _MOST_PODS = 3, 5  # of which a cure may speak
 
 
-def cures(run: Run, revision: Revision) -> tuple[Cure, ...]:
+def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
     """Those that were played and complete; none of a rollout that isn't stuck, or where every node answers."""
     if run.done[revision.after.key] or run.is_cut or not run.simulation.pods.silent:
         return ()
     return tuple(_played(run, revision))
 
 
-def _played(run: Run, revision: Revision) -> Iterator[Cure]:
+def _played(run: Run, revision: Revision) -> Iterator[RolloutCure]:
     simulation, cluster = run.simulation, run.simulation.cluster
     hanging = [pod for pod in run.pods[revision.after.key] if simulation.pods.hangs(pod)]
     places = sorted({pod.node for pod in hanging} or simulation.pods.silent)
     nodes = [cluster.node_names[place] for place in places]
     if len(nodes) <= _MOST_NODES and _completes(run, revision, answering(cluster, nodes), answers=tuple(nodes)):
         said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
-        yield Cure(sentence=Text(said), events=tuple(f"answers:{name}" for name in nodes))
+        yield RolloutCure(sentence=Text(said), events=tuple(f"answers:{name}" for name in nodes))
     names = sorted(f"{pod.namespace}/{pod.name}" for pod in hanging)
     if 0 < len(names) <= _MOST_PODS and _completes(run, revision, cluster, deletes=tuple(names)):
         which = f"pod {names[0]} is" if len(names) == 1 else f"{count(len(names), 'pod')} there are"
-        yield Cure(
+        yield RolloutCure(
             sentence=Text(
                 f"once {which} deleted by force, if {listing(nodes)} {plural(len(nodes), 'is', 'are')} surely down"
             ),
@@ -57,7 +57,7 @@ def _completes(
     return then.done[revision.after.key] and not then.is_cut
 
 
-def with_cures(why: Impasse, found: Sequence[Cure]) -> Impasse:
+def with_cures(why: Impasse, found: Sequence[RolloutCure]) -> Impasse:
     """The reason with what would end it, which names objects of this workload alone."""
     if not found:
         return why

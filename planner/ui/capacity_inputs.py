@@ -133,8 +133,11 @@ _LABEL = {
     ChangeKind.DELETE: "Lose nodes",
     ChangeKind.UPGRADE: "Upgrade a pool",
     ChangeKind.REMOVE_ZONE: "Lose a zone",
-    ChangeKind.TAINT: "Taint a pool",
-    ChangeKind.UNTAINT: "Take a taint off a pool",
+    ChangeKind.STOPS_ANSWERING: "Nodes stop answering",
+    ChangeKind.ANSWERS: "Nodes answer again",
+    ChangeKind.FORCE_DELETE: "Delete a pod by force",
+    ChangeKind.TAINT: "Taint a pool or a node",
+    ChangeKind.UNTAINT: "Take a taint off a pool or a node",
     ChangeKind.RESIZE: "Resize a workload",
 }
 
@@ -145,13 +148,20 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
         pool, count = _pick("Pool", names), st.number_input("Nodes", 1, 1000, 1, key="_count", width=140)
         return f"add:{pool}={count}" if pool else ""
     nodes = [node.name for node in snapshot.nodes]
-    if kind in (ChangeKind.DRAIN, ChangeKind.UNCORDON, ChangeKind.DELETE):
+    of_nodes = (
+        ChangeKind.DRAIN,
+        ChangeKind.UNCORDON,
+        ChangeKind.DELETE,
+        ChangeKind.STOPS_ANSWERING,
+        ChangeKind.ANSWERS,
+    )
+    if kind in of_nodes:
         target = _pick("Node or pool", [*(f"pool/{pool}" for pool in names), *nodes])
         return f"{kind}:{target}" if target else ""
-    if kind in (ChangeKind.EVICT, ChangeKind.MOVE):
+    if kind in (ChangeKind.EVICT, ChangeKind.MOVE, ChangeKind.FORCE_DELETE):
         pod = _pick("Pod", [f"{pod.namespace}/{pod.name}" for pod in snapshot.pods if pod.holds_room])
         to = _pick("Node", nodes, key="_to_node") if kind is ChangeKind.MOVE else ""
-        return f"{kind}:{pod}" + (f"={to}" if to else "") if pod and (to or kind is ChangeKind.EVICT) else ""
+        return f"{kind}:{pod}" + (f"={to}" if to else "") if pod and (to or kind is not ChangeKind.MOVE) else ""
     if kind is ChangeKind.UPGRADE:
         pool = _pick("Pool", names)
         settings = st.text_input(
@@ -162,13 +172,14 @@ def _asked(kind: ChangeKind, snapshot: Snapshot, names: list[str]) -> str:
         place = _pick("Zone", sorted({zone(node) for node in snapshot.nodes} - {""}))
         return f"remove-zone:{place}" if place else ""
     if kind is ChangeKind.TAINT:
-        pool = _pick("Pool", names)
+        pool = _pick("Pool or node", [*names, *(f"node/{name}" for name in nodes)])
         key = st.text_input("Taint", key="_taint", placeholder="team", width=200)
         effect = st.selectbox("Effect", ("NoSchedule", "NoExecute", "PreferNoSchedule"), key="_effect", width=200)
         return f"taint:{pool}={key}:{effect}" if pool and key else ""
     if kind is ChangeKind.UNTAINT:
         known = sorted({taint.key for node in snapshot.nodes for taint in node.taints})
-        pool, key = _pick("Pool", names), _pick("Taint", known, key="_known_taint")
+        pool = _pick("Pool or node", [*names, *(f"node/{name}" for name in nodes)])
+        key = _pick("Taint", known, key="_known_taint")
         return f"untaint:{pool}={key}" if pool and key else ""
     rolling = [w.key for w in snapshot.workloads if kind_called(w.kind).has_replicas]
     workload = _pick("Workload", rolling)
