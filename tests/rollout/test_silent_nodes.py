@@ -50,7 +50,7 @@ def recorded(name: str) -> tuple[Snapshot, str, str]:
 
 
 def asked(found: Snapshot, key: str = WORKER, then: str = "", patch: str = "", runs: int = 5) -> RolloutResult:
-    change = WorkloadChange(workload=key, patch=patch, new_revision=None if patch else True)
+    change = WorkloadChange(workload=key, patch=patch, new_revision=not patch)
     scenario = Scenario(changes=(change,), runs=runs, with_remedies=False)
     return rollouts.rollout(found, scenario, beside=Beside(later=parse_later(then)))
 
