@@ -52,7 +52,7 @@ def _waits(asked: dict[str, Any]) -> Iterator[Line]:
     yield Line(
         "Waiting",
         said,
-        "Make room by moving others: headroom make-room CLUSTER" if found.pending_pods else "",
+        "See what starts pending pods: headroom make-room CLUSTER" if found.pending_pods else "",
         "capacity",
     )
 

@@ -16,10 +16,10 @@ from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
-from planner.remedies import steps
+from planner.remedies import limits, steps
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
-from planner.remedies.combinations import UNITS, Found, search
-from planner.remedies.lending import is_given_back, larger_quota, pushes_out, raised
+from planner.remedies.combinations import Found, search
+from planner.remedies.lending import is_given_back, larger_quota, raised
 from planner.remedies.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.remedies.moves import RoomMade, room_made
 from planner.remedies.player import Outcome
@@ -35,13 +35,12 @@ from planner.rollout.verdict import explain
 
 ALL: Final = frozenset(Lever)
 _MOST_AWAITED: Final = 5
-_NEAREST_UNITS: Final = UNITS // 4
 _SHORT: Final = frozenset({Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE})
 
 
 def certificate(
     snapshot: Snapshot, scenario: Scenario, levers: Iterable[Lever] = ALL, pools: Sequence[NodePool] = (),
-    book: PriceBook | None = None, *, units: int = UNITS,
+    book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most,
 ) -> Certificate:  # fmt: skip
     """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
 
@@ -172,7 +171,7 @@ class _Writer:
             if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers).pools):
                 continue
             try:
-                more = search(self.case, known, self.book, units=_NEAREST_UNITS)
+                more = search(self.case, known, self.book, units=limits.NEAREST_UNITS.most)
             except TooLargeError:
                 continue
             better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
@@ -253,12 +252,8 @@ class _Writer:
         name = f"{workload.namespace}/{workload.name}"
         if not lender.bound:
             yield f"{name} only waits today"
-        else:
-            back = pushes_out(one, lender, left)
-            if back:
-                yield f"{name} {back}"
-            elif not is_given_back(one, lender, left):
-                yield f"{name} stays so until there is other room"
+        elif not is_given_back(one, lender, left):
+            yield f"{name} stays so until there is other room"
         if moves_between(autoscalers_of(self.case.cluster.snapshot, workload.key), left) is not None:
             yield f"{name}'s autoscaler may scale it back meanwhile"
 

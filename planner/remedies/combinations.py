@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
-from typing import Final
 
 from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
+from planner.remedies import limits
 from planner.remedies.levers import Knobs, Plan, PlanCase
 from planner.remedies.player import Costs, Outcome, Player
-
-UNITS: Final = 500_000  # of work, about half a second
-_MOST_PLAYED: Final = 4_000
-_PASSED: Final = 20  # units of work for those that are passed over together
-_MOST_WALKED: Final = 200_000  # plans that are so much as looked at
 
 
 class Found(Record):
@@ -59,7 +54,7 @@ def dominates(one: Costs, other: Costs) -> bool:
 
 
 def search(
-    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = UNITS,
+    case: PlanCase, knobs: Knobs, book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most,
     does: Callable[[Outcome], bool] | None = None,
 ) -> Found:  # fmt: skip
     """The plans of `knobs` that nothing beats, as far as `units` of work go. `does`: whether one of them is what is looked for: then none is
@@ -105,13 +100,13 @@ class _Search:
             if self.does is not None and (
                 self._asks_more(hoped) or (any((*around.lent, *around.nodes)) and self.player.lacks_room(around))
             ):
-                current().spend(_PASSED)
+                current().spend(limits.PASSED_UNITS.most)
                 self.looked_at += self.knobs.ways_count
                 continue
             for plan in self._plans(around):
                 self._look(plan)
                 self.looked_at += 1
-                if self.player.played >= _MOST_PLAYED or self.looked_at >= _MOST_WALKED:
+                if self.player.played >= limits.PLAYED.most or self.looked_at >= limits.WALKED.most:
                     if self.looked_at < self.knobs.total:
                         raise too_large()
                     return

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from planner.ground.records import Record
+from planner.remedies import limits
 from planner.scheduling.cluster import IntArray
-
-MOST_VARIABLES: Final = 6_000
-_MOST_BRANCHES: Final = 2_000  # of the solver's search tree: counted, not timed
 
 
 class Guest(Record):
@@ -59,7 +57,7 @@ class Solution(Record):
 def solve(problem: Problem) -> Solution | None:
     """The solution; None where there are more variables than are tried, or the solver doesn't come to its end."""
     size = sum(len(guest.nodes) for guest in problem.guests) + sum(len(one.nodes) for one in problem.residents)
-    if size > MOST_VARIABLES:
+    if size > limits.VARIABLES.most:
         return None
     places = [(guest, node) for guest in problem.guests for node in guest.nodes]
     ways = [(resident, node) for resident in problem.residents for node in resident.nodes if node != resident.home]
@@ -95,7 +93,7 @@ class _Program:
         self._highs = highspy.Highs()
         self._optimal = highspy.HighsModelStatus.kOptimal
         for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0),
-                            ("mip_abs_gap", 1e-6), ("mip_max_nodes", _MOST_BRANCHES)):  # fmt: skip
+                            ("mip_abs_gap", 1e-6), ("mip_max_nodes", limits.BRANCHES.most)):  # fmt: skip
             self._highs.setOptionValue(name, value)
         most = [float(guest.count) for guest, _ in places] + [float(resident.count) for resident, _ in ways]
         self._highs.addVars(self._size, np.zeros(self._size), np.array(most))

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
+from planner.remedies import limits
 from planner.remedies.coverings import Covering, covering
 from planner.remedies.exact_moves import Guest, Problem, Resident, solve
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
@@ -28,8 +29,6 @@ from planner.scheduling.shape import Shape, compile_alike
 from planner.scheduling.state import State
 
 _TIE: Final = 1e-7  # of a weight: of pods that weigh the same the smaller one leaves
-_MOST_TRIES: Final = 40  # nodes from which a pod's room is tried to be made
-_MOST_HOSTED: Final = 12  # waiting pods on one node that the bound reckons with one by one
 _MARGIN: Final = 1e-3
 
 
@@ -215,7 +214,7 @@ class _Search:
         """Room for one more pod of the kind; the node that takes it."""
         landed, tries, put_back = set(leaves.values()), 0, []
         found = None
-        while kind.heap and tries < _MOST_TRIES and found is None:
+        while kind.heap and tries < limits.HOSTS_TRIED.most and found is None:
             entry = heapq.heappop(kind.heap)
             _, node, version, leaving = entry
             if node in landed or version != self._version[node]:
@@ -299,7 +298,7 @@ class _Search:
             (max(0, int(room[row]) - need.get(row, 0)) // amount for row, amount in smallest.items() if amount),
             default=0,
         )
-        if beside >= _MOST_HOSTED:
+        if beside >= limits.HOSTED.most:
             return 0.0, seats
         share, pods = alone, self.on_at_first.get(node, ())
         for others in range(1, min(beside, sum(len(k.pods) for k in self.kinds.values()) - 1) + 1):

@@ -9,11 +9,11 @@ from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.words import listing, plural, short_name
+from planner.ground.words import plural
 from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.kubernetes.shares import enough
-from planner.remedies import steps
-from planner.remedies.combinations import UNITS, search
+from planner.remedies import limits, steps
+from planner.remedies.combinations import search
 from planner.remedies.least_nodes import least_nodes
 from planner.remedies.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
 from planner.remedies.player import Outcome, Player
@@ -27,8 +27,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, compile_shape
 
 _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
-_UNITS: Final = 150_000  # of work for one workload in a large cluster
-MOST_NODES: Final = 500  # in a cluster, up to which quotas, nodes and every strategy are looked at too
 
 
 class Least(Record, eq=False):
@@ -42,21 +40,10 @@ class Least(Record, eq=False):
 
 
 def is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
-    """Whether what was lent finds room again once the rollout is through, only waited, or pushes the change's pods out."""
+    """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
+    own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
     number = lender.disturbed(left)
-    return not number or has_room(_run(one), _shape(one, lender), number) or bool(pushes_out(one, lender, left))
-
-
-def pushes_out(one: Outcome, lender: Lender, left: int) -> str:
-    """That its pods take their place back from the change's, which have a lower priority; "" where they needn't or can't."""
-    run, number, shape = _run(one), lender.disturbed(left), _shape(one, lender)
-    if not number or has_room(run, shape, number) or not shape.may_preempt:
-        return ""
-    mine = [pod for r in one.revisions for pod in run.pods[r.after.key] if pod.is_bound and not pod.is_gone]
-    if sum(pod.shape.priority < shape.priority for pod in mine) < number:
-        return ""
-    names = listing([short_name(r.after.key) for r in one.revisions])
-    return f"takes its place back from {names} afterwards, which has a lower priority and waits again"
+    return not number or has_room(_run(one), _shape(one, lender), number)
 
 
 def _run(one: Outcome) -> Run:
@@ -81,7 +68,7 @@ def least(
     change. `pools`: how far they may grow; `worth`: how many nodes like that are worth looking at (None: none are). `in_vain`: searches in
     this cluster that found none; what is alike and would ask the same lenders isn't asked again. In large clusters others only lend.
     """
-    is_small = cluster.node_count <= MOST_NODES
+    is_small = cluster.node_count <= limits.LARGE_CLUSTER.most
     if worth and not is_small:
         return ()
     case = PlanCase(cluster=cluster, revisions=(revision,), pod_times=(pod_times_of(cluster, revision),), run=run)
@@ -107,7 +94,7 @@ def least(
 
     try:
         can = is_small or _does_with_all(case, known)
-        units = UNITS if is_small else _UNITS
+        units = limits.SEARCH_UNITS.most if is_small else limits.PLAN_UNITS.most
         best = search(case, known, units=units, does=lambda one: any(map(does, of(one)))).best if can else ()
     except HeadroomError:
         return ()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from itertools import permutations
 from math import prod
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Strategy, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
+from planner.remedies import limits
 from planner.rollout.answers import Step
 from planner.rollout.controllers.statefulset import takes_max_unavailable
 from planner.rollout.grid import axis
@@ -32,13 +33,6 @@ from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import BoolArray, Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape
-
-_MOST_ORDERED: Final = 4  # changes of which every order is looked at
-_MOST_NODES: Final = 8  # of a pool whose limit nobody knows
-_MOST_LENDERS: Final = 10
-_MOST_POOLS: Final = 3
-_FULL: Final = 8  # replicas up to which every maxSurge × maxUnavailable is looked at
-_FEW: Final = 6  # of each, above
 
 
 class Lever(StrEnum):
@@ -203,7 +197,7 @@ def knobs(
     cut: list[str] = []
     places = range(len(case.revisions))
     ways = tuple(tuple(_ways(case, place, levers, cut)) for place in places)
-    orders = tuple(_orders(case)) if Lever.ORDER in levers else ((),)
+    orders = tuple(_orders(case, cut)) if Lever.ORDER in levers else ((),)
     lenders = tuple(_lenders(case, lacking, cut)) if Lever.LEND in levers else ()
     growing = tuple(_growing(case, pools, cut, past_limits=past_limits)) if Lever.NODES in levers else ()
     spaces = {r.after.namespace for r in case.revisions}
@@ -228,9 +222,9 @@ def _ways(case: PlanCase, place: int, levers: frozenset[Lever], cut: list[str]) 
     may_be_smaller = is_same and workload.traits.surges_freely and workload.replicas > 1
     if Lever.LEND in levers and len(case.revisions) == 1 and may_be_smaller:
         fewer = range(workload.replicas - 1, 0, -1)
-        if len(fewer) > _FULL:
-            fewer = range(workload.replicas - 1, workload.replicas - 1 - _FULL, -1)
-            cut.append(f"{workload.name} is scaled down by at most {_FULL} of its {workload.replicas:,} pods")
+        if len(fewer) > limits.OWN_PODS.most:
+            fewer = fewer[: limits.OWN_PODS.most]
+            cut.append(limits.OWN_PODS.reached(workload=workload.name, number=workload.replicas))
         for number in fewer:
             if settled(case.cluster.snapshot, replace(workload, replicas=number)) == number:
                 yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
@@ -251,9 +245,11 @@ def _strategies(case: PlanCase, workload: Workload, cut: list[str]) -> Iterator[
             cut.append(f"of {workload.kind} {workload.name} no other strategy is looked at")
         return
     number = len(pods_of(case.cluster, workload)) if is_per_node else workload.replicas
-    values = axis(number, _FULL, _FEW)
+    values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
     if len(values) <= number:
-        cut.append(f"of {number + 1:,} values of maxSurge and maxUnavailable {len(values)} are looked at")
+        cut.append(
+            limits.STRATEGIES_UP_TO.reached(number=number + 1, field="maxSurge and maxUnavailable", looked=len(values))
+        )
     today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
     pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
     if is_per_node:  # surges or lets pods miss, not both
@@ -266,9 +262,9 @@ def _strategies(case: PlanCase, workload: Workload, cut: list[str]) -> Iterator[
 def _of_ordinals(case: PlanCase, workload: Workload, field: str, cut: list[str]) -> Iterator[Way]:
     """A StatefulSet leaves the pods below a partition as they are, and lets pods miss where its feature gate shows to be on."""
     strategy, number = workload.strategy, workload.replicas
-    values = axis(number, _FULL, _FEW)
+    values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
     if len(values) <= number:
-        cut.append(f"of {number:,} values of partition {len(values) - 1} are looked at")
+        cut.append(limits.STRATEGIES_UP_TO.reached(number=number, field="partition", looked=len(values) - 1))
     missing: list[int | str | None] = [strategy.max_unavailable]
     if case.cluster.remember(takes_max_unavailable):
         missing += [one for one in values if one and one != strategy.max_unavailable]
@@ -278,9 +274,9 @@ def _of_ordinals(case: PlanCase, workload: Workload, field: str, cut: list[str])
                 continue
             said = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
             said += [] if partition == strategy.partition and said else [f"partition {partition}"]
-            limits = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
+            rolling = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
             yield Way(
-                title=", ".join(said), patch={"spec": {field: {"type": ROLLING_UPDATE, "rollingUpdate": limits}}},
+                title=", ".join(said), patch={"spec": {field: {"type": ROLLING_UPDATE, "rollingUpdate": rolling}}},
                 strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
             )  # fmt: skip
 
@@ -289,13 +285,15 @@ def _way(field: str, own: OwnWay) -> Way:
     return Way(title=own.title, strategy=own.strategy, patch={"spec": {field: own.patch}})
 
 
-def _orders(case: PlanCase) -> Iterator[tuple[int, ...] | None]:
+def _orders(case: PlanCase, cut: list[str]) -> Iterator[tuple[int, ...] | None]:
     yield ()
     number = len(case.revisions)
     if case.cluster.later or any(r.after_seconds for r in case.revisions):
         return
-    if 1 < number <= _MOST_ORDERED:
+    if 1 < number <= limits.ORDERED.most:
         yield from permutations(range(number))
+    elif number > 1:
+        cut.append(limits.ORDERED.reached(number=number))
     own = {r.after.key for r in case.revisions}
     flying = {one.key for one in in_flight(case.cluster)}
     if not own & flying and any(one.is_rolling for one in case.run.others):
@@ -324,9 +322,9 @@ def _lenders(case: PlanCase, lacking: Sequence[str], cut: list[str]) -> Iterator
         if left:
             found.append(Lender(workload=other, replicas=left, bound=bound))
     found.sort(key=lambda one: (one.bound > 0, one.bound, one.workload.key))
-    if len(found) > _MOST_LENDERS:
-        cut.append(f"of {len(found):,} workloads that could lend {_MOST_LENDERS} are looked at")
-    yield from found[:_MOST_LENDERS]
+    if len(found) > limits.LENDERS.most:
+        cut.append(limits.LENDERS.reached(number=len(found)))
+    yield from found[: limits.LENDERS.most]
 
 
 def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
@@ -344,17 +342,23 @@ def _growing(case: PlanCase, pools: Sequence[NodePool], cut: list[str], *, past_
             node = cluster.nodes[i]
             if all(node.allocatable.get(name, 0) >= amount for name, amount in pod_requests(shape.spec).items()):
                 templates.setdefault(pool_key(node), node)
-    wanted = sum(r.after.pods_wanted for r in case.revisions) + len(cluster.waiting)
-    if len(templates) > _MOST_POOLS:
-        cut.append(f"of {len(templates):,} pools that match {_MOST_POOLS} are looked at")
-    for name, template in list(templates.items())[:_MOST_POOLS]:
+    wanted = most_wanted(cluster, case.revisions)
+    if len(templates) > limits.POOLS.most:
+        cut.append(limits.POOLS.reached(number=len(templates)))
+    for name, template in list(templates.items())[: limits.POOLS.most]:
         limit = known.get(name)
-        most = min(_MOST_NODES, max(1, wanted))
-        room = _room(cluster, limit)
-        if room is not None and not past_limits:
-            most = min(most, room)
+        room = None if past_limits else _room(cluster, limit)
+        most = wanted if room is None else min(wanted, room)
+        if most > limits.NODES.most:
+            most = limits.NODES.most
+            cut.append(limits.NODES.reached(pool=name))
         if most:
             yield Growing(template=template, pool=name, most=most, limit=limit)
+
+
+def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
+    """With how many more nodes each pod that may need one has its own: more than that help nobody."""
+    return max(1, sum(revision.after.pods_wanted for revision in revisions) + len(cluster.waiting))
 
 
 def _room(cluster: Cluster, pool: NodePool | None) -> int | None:

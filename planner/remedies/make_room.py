@@ -25,6 +25,7 @@ from planner.kubernetes.records import Pod, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
+from planner.remedies import limits
 from planner.remedies.fewest_moves import Moves, fewest
 from planner.remedies.movable import Least, Movable, Prices, Stays, movable
 from planner.remedies.stages import Acted, Replay, Stage, apart, led, replay
@@ -36,13 +37,7 @@ from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
-_DRAWS: Final = 8
-_FEWER_DRAWS: Final = 3  # of a cluster of more pods than that
-_MANY_PODS: Final = 2_000
 _MOST_NAMED: Final = 5
-_MOST_TRIES: Final = 4  # after each, what a budget held isn't moved any more, or a gang that is torn is left out
-_MOST_LED: Final = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
-_ORDERS: Final = 12  # in which that is tried
 _PLACE: Final = "place"
 _LATE: Final = 600.0  # seconds that a script waits for pods at least
 _AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
@@ -379,7 +374,7 @@ def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> Plan:
     plan = Plan(
         moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
     )
-    for _ in range(_MOST_TRIES):
+    for _ in range(limits.REPLANNED.most):
         moves = fewest(cluster, wanted, weights)
         torn = _torn(cluster, wanted, moves)
         if torn:
@@ -399,7 +394,7 @@ def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float
     """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
     finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
     best, asked = plan, list(wanted)
-    for is_exact in (False, *[True] * _MOST_TRIES):
+    for is_exact in (False, *[True] * limits.REPLANNED.most):
         moves = fewest(cluster, asked, weights, exact=is_exact)
         is_as_much = len(moves.hosts) == len(plan.moves.hosts)
         moves = replace(
@@ -428,7 +423,7 @@ def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
 
 def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> Plan:
     """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
-    draws = _DRAWS if len(cluster.snapshot.pods) < _MANY_PODS else _FEWER_DRAWS
+    draws = limits.DRAWS.most if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS.most
     best = Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
     if not moves.leaves:
         return best
@@ -448,8 +443,8 @@ def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> Plan:
 def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
     if stages := apart(cluster, moves):
         yield stages
-    if len(moves.leaves) <= _MOST_LED:
-        for order in range(_ORDERS):
+    if len(moves.leaves) <= limits.LED.most:
+        for order in range(limits.LED_ORDERS.most):
             yield led(cluster, moves, order)
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from planner.ground.budget import TooLargeError, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
+from planner.remedies import limits
 from planner.remedies.levers import Moved, PlanCase
 from planner.remedies.make_room import Asked, places_for
 from planner.remedies.make_room import room_made as room_for
 from planner.scheduling.cluster import Cluster
-
-_MOST_PLACES: Final = 3
-_MOST_NODES: Final = 2_000  # of a cluster in which moves are looked for: each is compiled anew
-_MANY_NODES: Final = 500
-_UNITS: Final = 500_000
 
 
 class RoomMade(Record):
@@ -33,24 +27,24 @@ def room_made(case: PlanCase) -> RoomMade:
     cluster, after = case.cluster, case.revisions[0].after
     if len(case.revisions) != 1 or case.revisions[0].placed is not None:
         return RoomMade(doubt="of several changes at once no moves were looked at")
-    if cluster.node_count > _MOST_NODES:
-        return RoomMade(doubt=f"no moves were looked at in a cluster of {cluster.node_count:,} nodes")
+    if cluster.node_count > limits.MOVES_NODES.most:
+        return RoomMade(doubt=limits.MOVES_NODES.reached(number=cluster.node_count))
     shape = case.shape(0)
     pod = Pod(namespace=after.namespace, name=after.name, uid="", labels=shape.labels, spec=shape.spec)
     moved = _own_started(case)
-    for number in range(1, min(_MOST_PLACES, max(1, after.pods_wanted)) + 1):
+    for number in range(1, min(limits.PLACES.most, max(1, after.pods_wanted)) + 1):
         try:
-            with part(units=_UNITS):
+            with part(units=limits.MOVES_UNITS.most):
                 made, left = places_for(cluster.snapshot, pod, number)
         except TooLargeError:
-            return RoomMade(moved=tuple(moved), doubt="moves were looked at as far as the work goes that they may cost")
+            return RoomMade(moved=tuple(moved), doubt=limits.MOVES_UNITS.reached())
         if len(made.starts) < number or made.held < made.draws:
             if not moved and not made.starts and made.is_most:
                 return RoomMade()
             break
         if made.moves:
             moved.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))
-    return RoomMade(moved=tuple(moved), doubt="other moves than the fewest weren't looked at")
+    return RoomMade(moved=tuple(moved), doubt=limits.PLACES.reached())
 
 
 def _own_started(case: PlanCase) -> list[Moved]:
@@ -60,10 +54,10 @@ def _own_started(case: PlanCase) -> list[Moved]:
     waiting = {keys[pods[number].uid] for number in cluster.waiting}
     found: list[Moved] = []
     for whose in dict.fromkeys((key, "" if waiting - {key} else key)) if key in waiting else ():
-        if whose and waiting - {key} and cluster.node_count > _MANY_NODES:
+        if whose and waiting - {key} and cluster.node_count > limits.MOVES_OF_ALL.most:
             continue
         try:
-            with part(units=2 * _UNITS):
+            with part(units=2 * limits.MOVES_UNITS.most):
                 made, left = room_for(cluster.snapshot, Asked(workload=whose))
         except HeadroomError:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache, partial
 from itertools import product
@@ -28,11 +28,12 @@ from planner.kubernetes.owners import Unjudged, unjudged, workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Snapshot, Strategy, Workload
 from planner.kubernetes.shares import enough, rolling_limits
 from planner.pricing.model import PriceBook
+from planner.remedies import limits, steps
 from planner.remedies import sequential_rollouts as in_turn
-from planner.remedies import steps
 from planner.remedies.least_nodes import LeastNodes, least_nodes
-from planner.remedies.lending import MOST_NODES, Least, larger_quota, least, pushes_out
+from planner.remedies.lending import Least, larger_quota, least
 from planner.remedies.make_room import room_made
+from planner.remedies.order import RolloutTurn, playable_order
 from planner.remedies.price import usd_of_nodes
 from planner.remedies.ways_out import find_remedies, grown, is_unstated, preference
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict, rolling
@@ -51,24 +52,15 @@ T = TypeVar("T")
 
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
-_MOST_CURED: Final = 200  # workloads that measures are looked for, those with most at stake first
 _MOST_AHEAD: Final = 32  # workloads that nodes are looked for at a time
 _FEW_AHEAD: Final = 4  # where the certificate's search looks for them too
 
 _GLANCES_KEPT: Final = 2 * 40  # of stuck workloads, whose runs are large
 _GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
 
-_MOST_LENT: Final = 40  # workloads that others are asked to lend to, the same
-_MOST_IN_VAIN: Final = 8  # of them in a row, of a large cluster
 
-_MOST_SPARE: Final = 64
-
-_MOST_POOLS: Final = 3  # of which fewer nodes are tried for all together
-_MOST_FEWER: Final = 8  # times
 _CENT: Final = 0.01
 _COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
-
-_MOST_NODES_MOVED: Final = 2_000  # of a cluster in which a plan looks for moves
 
 
 class Aims(Record):
@@ -79,7 +71,7 @@ class Aims(Record):
         help="No workload's rollout may have a smaller share of its pods Ready.",
     )  # fmt: skip
     most_nodes: int | None = setting(
-        None, least=0, most=_MOST_SPARE, label="Spare nodes at most", help="No more nodes than these are added."
+        None, least=0, most=limits.NODES.most, label="Spare nodes at most", help="No more nodes than these are added."
     )
     most_usd: float | None = setting(
         None, least=0, most=10_000_000, label="$ a month at most", help="No more is spent on nodes a month, if they are kept."
@@ -333,6 +325,7 @@ class Planner:
         self.taken: list[Change] = []
         self.refused: dict[str, str] = {}
         self.doubts: tuple[str, ...] = ()
+        self._share_done = 0.0
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
@@ -344,11 +337,14 @@ class Planner:
     def plan(self) -> PlanAnswer:
         wanting = sorted(  # those with most pods first, so that what is found for them may do for others
             (key for key in self.states if not self._is_ready(key)), key=lambda key: (-self.states[key].replicas, key)
-        )[:_MOST_CURED]
-        tell("What costs nothing: other strategies", 0.2)
+        )
+        if len(wanting) > limits.CURED.most:
+            self._doubt(limits.CURED.reached(number=len(wanting) - limits.CURED.most))
+            del wanting[limits.CURED.most :]
+        self._tell("What costs nothing: other strategies", 0.2)
         self._ahead = self.world.cluster, dict(zip(wanting, parts.each(wanting, self._strategy_for), strict=True))
         for place, key in enumerate(wanting):
-            tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
+            self._tell(f"What costs nothing: {key}", 0.2 + 0.3 * place / len(wanting))
             if not self._is_ready(key):
                 self._cure_for_nothing(key)
         loans = self._who_lends(wanting)
@@ -361,15 +357,15 @@ class Planner:
         lacking = [key for key in wanting if not self._is_ready(key)]
         self._ask_ahead("Spare nodes", 0.2, lacking, self._nodes_for, self._add_nodes)
         self._do_with_fewer_nodes(before)
-        tell("Whether all of it is needed", 0.8)
+        self._tell("Whether all of it is needed", 0.8)
         self._take_back()
-        tell("All together: every workload's rollout is played", 0.9)
+        self._tell("All together: every workload's rollout is played", 0.9)
         free = [(measure, effect) for measure, effect in self.taken if measure.kind is not MeasureKind.NODES]
         nodes = [(measure, effect) for measure, effect in self.taken if measure.kind is MeasureKind.NODES]
         for_nothing = self._played(free, self.now)
         self.states = self._played(nodes, for_nothing, free) if nodes else for_nothing
         found = self._answer(for_nothing)
-        tell("Done", 1.0)
+        self._tell("Done", 1.0)
         return found
 
     def _played(
@@ -386,6 +382,11 @@ class Planner:
         own = {measure.workload for measure, _ in taken}
         spaces = {measure.workload.split("/")[1] for measure, _ in taken if measure.kind is MeasureKind.QUOTA}
         return before | world.states([key for key in before if is_of_all or key in own or key.split("/")[1] in spaces])
+
+    def _tell(self, doing: str, share: float) -> None:
+        """What is done now; what is done again later doesn't take the share back."""
+        self._share_done = max(self._share_done, share)
+        tell(doing, self._share_done)
 
     # ── the state of things ──────────────────────────────────────────────────────────────────────────────────────────
     def _is_ready(self, key: str) -> bool:
@@ -528,13 +529,15 @@ class Planner:
         """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
         could for so many in a row."""
         loans, in_vain = [], 0
-        most = _MOST_LENT if self.world.cluster.node_count <= MOST_NODES else _MOST_IN_VAIN
+        most = (
+            limits.LENT.most if self.world.cluster.node_count <= limits.LARGE_CLUSTER.most else limits.LENT_IN_VAIN.most
+        )
         lacking = [key for key in wanting if self._may_be_lent_to(key)]
         for place, key in enumerate(lacking):
-            if place >= _MOST_LENT or in_vain >= most:
-                self._doubt(f"Who could lend to {count(len(lacking) - place, 'more workload')} wasn't looked at.")
+            if place >= limits.LENT.most or in_vain >= most:
+                self._doubt(limits.LENT.reached(number=count(len(lacking) - place, "more workload")))
                 break
-            tell(f"Who could lend: {key}", 0.5 + 0.1 * place / _MOST_LENT)
+            self._tell(f"Who could lend: {key}", 0.5 + 0.1 * place / limits.LENT.most)
             found = self._search_for_nothing(key)
             loans += [(key, one) for one in found]
             in_vain = 0 if found or self._is_ready(key) else in_vain + 1
@@ -590,22 +593,19 @@ class Planner:
         if not one.lent:
             return changes
         lent = one.outcome.lent
-        pushing = {lender.workload.key: pushes_out(one.outcome, lender, left) for lender, left in lent if lender.bound}
-        loan = self._loan((key,), ((lender.workload, left) for lender, left in lent), pushing)
+        waiting = {lender.workload.key for lender, _ in lent if not lender.bound}
+        loan = self._loan((key,), ((lender.workload, left) for lender, left in lent), waiting)
         return [*changes, (loan, partial(World.more, loans={key: one.lent}))]
 
     def _does(self, changes: Iterable[Change], key: str) -> bool:
         return _with_all(self.world, changes).state(key).keeps(self.share)
 
-    def _loan(self, whose: Sequence[str], lent: Iterable[tuple[Workload, int]], pushing: Mapping[str, str]) -> Measure:
-        """Who lends while those roll out, as a measure of the last. `pushing`: of those with pods on nodes, how they get their place back; "" where they just do."""
+    def _loan(self, whose: Sequence[str], lent: Iterable[tuple[Workload, int]], waiting: Collection[str]) -> Measure:
+        """Who lends while those roll out, as a measure of the last. `waiting`: those of them none of whose pods is on a node."""
         parts, commands_, undo = [], list[str](), list[str]()
         for workload, left in lent:
-            said = f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}"
-            waits = pushing.get(workload.key)
-            parts.append(
-                f"{said}, which only waits today" if waits is None else f"{said}{f'; it {waits}' if waits else ''}"
-            )
+            is_pending = ", which is only pending today" if workload.key in waiting else ""
+            parts.append(f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}{is_pending}")
             step = steps.scaled(workload, left)
             commands_ += step.commands
             undo += step.undo
@@ -619,7 +619,7 @@ class Planner:
     # ── one after another ────────────────────────────────────────────────────────────────────────────────────────────
     def _roll_in_turn(self, wanting: Sequence[str]) -> None:
         """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
-        if (number := self.world.cluster.node_count) > MOST_NODES:
+        if (number := self.world.cluster.node_count) > limits.LARGE_CLUSTER.most:
             if any(self._wants_room(key) for key in wanting):
                 self._doubt(f"Who could come after whom isn't part of a plan among {number:,} nodes.")
             return
@@ -644,7 +644,7 @@ class Planner:
             return None
         idle = [(workload, 0) for workload in self._who_only_waits(key)]
         lent = {workload.key: left for workload, left in idle}
-        loan = self._loan((key,), idle, {}), partial(World.more, loans={key: lent})
+        loan = self._loan((key,), idle, {workload.key for workload, _ in idle}), partial(World.more, loans={key: lent})
         own = [None, *self._strategies_that_wait(key)]
         changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
         ways = [(then.revision(key), then.lent(key)) for then in (_with_all(world, some) for some in changes)]
@@ -656,7 +656,10 @@ class Planner:
         turns, way = [turn.after.key for turn in found[0]], changes[ways.index(found[1])]
         whose = (*self.turns, *turns, key)  # they lend for all of them
         return turns, [
-            (self._loan(whose, idle, {}), loan[1]) if one[0].kind is MeasureKind.LEND else one for one in way
+            (self._loan(whose, idle, {workload.key for workload, _ in idle}), loan[1])
+            if one[0].kind is MeasureKind.LEND
+            else one
+            for one in way
         ]
 
     def _come_after(self, key: str, found: tuple[list[str], list[Change]] | None) -> None:
@@ -724,13 +727,13 @@ class Planner:
         keys, pods = workload_keys(self.snapshot), self.snapshot.pods
         if not any(keys[pods[number].uid] in wanting for number in cluster.waiting):
             return
-        if cluster.node_count > _MOST_NODES_MOVED or queues.is_there(self.snapshot):
+        if cluster.node_count > limits.MOVES_NODES.most or queues.is_there(self.snapshot):
             why = (
                 "where Kueue lets pods in" if queues.is_there(self.snapshot) else f"among {cluster.node_count:,} nodes"
             )
             self._doubt(f"Moves aren't part of a plan {why}: make room (headroom make-room) looks for them.")
             return
-        tell("Which pods could move", 0.6)
+        self._tell("Which pods could move", 0.6)
         try:
             with part():
                 made, after = room_made(self.snapshot)
@@ -764,9 +767,9 @@ class Planner:
         """One workload after another, as far as it isn't ready. As long as nothing is adopted they don't need one another, so that in
         parts more and more are asked ahead; few where a search may take long. `takes`: the share of the whole."""
         left, ahead = list(wanting), 1
-        most = _MOST_AHEAD if self.today.cluster.node_count > MOST_NODES else _FEW_AHEAD
+        most = _MOST_AHEAD if self.today.cluster.node_count > limits.LARGE_CLUSTER.most else _FEW_AHEAD
         while left:
-            tell(f"{what}: {left[0]}", 0.6 + takes * (len(wanting) - len(left)) / len(wanting))
+            self._tell(f"{what}: {left[0]}", 0.6 + takes * (len(wanting) - len(left)) / len(wanting))
             some, world = left[:ahead], self.world
             ahead = min(2 * ahead, most) if parts.are_shared() else 1
             for key, found in zip(some, parts.each(some, ask), strict=True):
@@ -788,7 +791,7 @@ class Planner:
         """Nodes that were found for one workload after another may be more than all need: cheaper ones are tried, with all that costs
         nothing anew beside them. `before`: what was adopted before any of them."""
         mine = [measure for measure, _ in self.taken if measure.kind is MeasureKind.NODES]
-        if not mine or self.today.cluster.node_count > MOST_NODES:
+        if not mine or self.today.cluster.node_count > limits.LARGE_CLUSTER.most:
             return
         number, month = sum(measure.nodes for measure in mine), _sum([measure.usd_per_month for measure in mine])
         after = self._so_far()
@@ -801,10 +804,10 @@ class Planner:
             self._offer(
                 (), [(like, n) for like, n in zip(likes.values(), some, strict=True) if n], 0.0, is_kept=is_kept
             )
-            for some in product(*(range(n + 1) for n in most[:_MOST_POOLS]))
+            for some in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
             if max(1, least_of_all) <= sum(some) < number
         ]
-        for offer in sorted(offers, key=lambda one: one.rank)[:_MOST_FEWER]:
+        for offer in sorted(offers, key=lambda one: one.rank)[: limits.FEWER_NODES.most]:
             if month is not None and (offer.usd_per_month or 0.0) >= month:
                 break
             self._go_back(before)
@@ -847,7 +850,7 @@ class Planner:
 
         def worth(template: Node) -> int:
             """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
-            numbers = range(1, _MOST_SPARE + 1)
+            numbers = range(1, limits.NODES.most + 1)
             cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
             return max(cheaper, default=0)
 
@@ -888,7 +891,7 @@ class Planner:
 
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
-        room = (_MOST_SPARE if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
+        room = (limits.NODES.most if self.aims.most_nodes is None else self.aims.most_nodes) - len(self.world.templates)
         pools = listing([node_pool(template) or template.name for template, _ in offer.nodes])
         for template, number in offer.nodes:
             if past := self._past_limit(pool_key(template), number):
@@ -1032,11 +1035,12 @@ class Planner:
         nodes = [measure for measure in measures if measure.kind is MeasureKind.NODES]
         numbers = [sum(s.keeps(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
         month, once = (_sum([getattr(node, name) for node in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
+        order = self._order(measures)
         bounds = [self._at_least(key) for key in dict.fromkeys(key for node in nodes for key in node.makes)]
         found = PlanAnswer(
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(state.verdict is Verdict.UNKNOWN for state in self.states.values()), measures=measures,
-            order=tuple(self._turns(measures)), left=tuple(self._left()), nodes=sum(node.nodes for node in nodes),
+            order=order, left=tuple(self._left()), nodes=sum(node.nodes for node in nodes),
             usd_per_month=month, usd_per_rollout=None if any(node.is_kept for node in nodes) else once,
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((bound.nodes for bound in bounds), default=0),
@@ -1044,6 +1048,17 @@ class Planner:
             doubt=Text(" ".join(self.doubts)), unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         return replace(found, sentence=Text(_sentence(found, self.aims)))
+
+    def _order(self, measures: Sequence[Measure]) -> tuple[Turn, ...]:
+        """The turns in an order that was played as a whole, with all measures; where none was found that completes, each by itself."""
+        turns = {turn.workload: turn for turn in self._turns(measures)}
+        if not measures:
+            return tuple(turns.values())
+        asked = [RolloutTurn(revision=self.world.revision(key), lent=self.world.lent(key)) for key in turns]
+        found = playable_order(self.world.cluster, asked, self.share)
+        if not found.is_played:
+            self._doubt(found.why)
+        return tuple(turns[turn.revision.after.key] for turn in found.turns)
 
     @cached_property
     def _uncounted(self) -> tuple[str, ...]:

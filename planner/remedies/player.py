@@ -23,8 +23,10 @@ from planner.pricing.commitments import paid_for
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.remedies import limits
 from planner.remedies.least_nodes import staying
 from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
+from planner.remedies.scenario import other_draws
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
@@ -36,7 +38,6 @@ from planner.scheduling.cluster import Cluster, IntArray
 from planner.scheduling.empty_node import empty_copy
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
-_DRAWS: Final = 5  # placements in which a plan has to do where chance has a say
 _PRECISION: Final = 6
 _MOST_PAID: Final = 1_000_000  # nodes: all that are
 
@@ -192,11 +193,10 @@ class Player:
             return found
         cluster = self._cluster(found.plan)
         changes = [*self._scaled(found.lent), *found.revisions]
-        for draw in range(1, _DRAWS):
-            other = simulate(cluster, changes, seed=self.case.seed + draw, draws_order=True, draws_ends=True).whole()
-            if not all(other.done.values()):
+        for draw, other in enumerate(other_draws(cluster, changes, seed=self.case.seed), 1):
+            if not all(other.whole().done.values()):
                 return replace(found, completes=False, costs=(), runs=draw + 1)
-        return replace(found, runs=_DRAWS)
+        return replace(found, runs=limits.DRAWS.most)
 
     def _is_sure(
         self, cluster: Cluster, changes: Sequence[Revision], run: Run, lent: Sequence[tuple[Lender, int]]

@@ -142,14 +142,16 @@ def rollout(
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
         unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
     remedies: list[Remedy] = []
+    reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
     if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         ways = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed, reached=reached
         )  # fmt: skip
         remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
+        doubts += [_doubt_of_limits(reached)] if reached else []
     shown = stuck or max(parts, key=lambda p: p.seconds)
     sentence, headline = jointly(parts, shown, but)
     findings = (
@@ -229,6 +231,14 @@ def _with_unknowns(
         for about, what, mend, may_help in told
     ]  # fmt: skip
     return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
+
+
+def _doubt_of_limits(reached: Sequence[str]) -> Doubt:
+    """That there may be more ways out than were found."""
+    return Doubt(
+        about="the search for ways out", could_change=Effect.NOTHING, advice="Ask for all plans: headroom rollout --levers all",
+        why=Text(f"the search for ways out isn't complete: {listing(list(dict.fromkeys(reached)), None)}"),
+    )  # fmt: skip
 
 
 def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:

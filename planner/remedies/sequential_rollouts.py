@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
-from typing import Final
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.kubernetes.shares import enough
+from planner.remedies import limits
+from planner.remedies.scenario import holds_under_chance
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape
-
-DRAWS: Final = 8
-_MOST_BEFORE: Final = 2  # rollouts that are put before one at a time, beside those that are in turn already
-_MOST_ASKED: Final = 8  # workloads that could come before one
 
 Way = tuple[Revision, tuple[Revision, ...]]
 """A rollout, with those that are scaled before the first of all."""
@@ -36,16 +32,13 @@ def played(
     turns = let_in(cluster.snapshot, revisions)
     later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
     changes = [*scaled, *later] if scaled else [turns[0], *later[1:]]
-    first: Run | None = None
-    for draw in range(DRAWS):
-        run = simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
+
+    def does(run: Run) -> bool:
         keeps = (lowest(run, turn) >= enough(share, turn.after.pods_wanted) for turn in turns)
-        if not (all(run.done.values()) and all(keeps)):
-            return None
-        first = first or run
-        if first is run and holds_in_every_placement(run.whole(), changes):
-            break
-    return first
+        return all(run.done.values()) and all(keeps)
+
+    run = simulate(cluster, changes, seed=0)
+    return run if does(run) and holds_under_chance(cluster, changes, run, does) else None
 
 
 def lowest(run: Run, one: Revision) -> int:
@@ -60,7 +53,7 @@ def first_turns(
     if not (shape := _shape_with_room(cluster, ways[0][0])):
         return None
     near = list(_near(cluster, others, shape))
-    for number in range(0 if before else 1, _MOST_BEFORE + 1):
+    for number in range(0 if before else 1, limits.BEFORE.most + 1):
         for turns in permutations(near, number):
             for way in ways:
                 revision, scaled = way
@@ -93,4 +86,4 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):
             found.append((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key, revision))
-    yield from (revision for *_, revision in sorted(found, key=lambda each: each[:3])[:_MOST_ASKED])
+    yield from (revision for *_, revision in sorted(found, key=lambda each: each[:3])[: limits.ASKED_BEFORE.most])

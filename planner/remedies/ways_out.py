@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,12 +25,14 @@ from planner.kubernetes.records import FrozenMap, Node, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
-from planner.remedies import steps
+from planner.remedies import limits, steps
+from planner.remedies.levers import most_wanted
+from planner.remedies.scenario import holds_under_chance
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
-from planner.rollout.ownership import pods_by_owner, sets_by_owner, workloads_by_key
+from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -42,12 +44,8 @@ from planner.scheduling.empty_node import daemons_on, empty_copy
 from planner.scheduling.filters import Fails, fails
 from planner.scheduling.shape import Shape, Static, compile_shape
 
-_ORDERS = 3  # in which a way out has to do where others are in flight
 _MOST_AWAITED = 5  # of those in flight, for which a command is printed
-_MOST_OTHERS = 5  # workloads tried at most when looking for one that could make room
-_MOST_PODS = 4  # pods of another workload that may have to go
 _UNBOUNDED = 2**62  # of a quota that is out of the way
-_MOST_NODES = 8  # nodes tried at most when asking how many would do
 
 
 Grow = Callable[[Cluster, Node, int], Cluster]
@@ -69,19 +67,23 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
     pod_times: PodTimes
     seed: int
     grown: Grow
+    reached: list[str]  # limits of a search that was reached, in words
 
     @property
     def workload(self) -> Workload:
         return self.revisions[self.place].after
 
-    def attempt(self, workload: Workload, cluster: Cluster | None = None) -> Run | None:
+    def attempt(self, workload: Workload, cluster: Cluster | None = None, *, draws: bool = True) -> Run | None:
         """The run in which the rollout of `workload`, instead of what it is, completes; None where it doesn't."""
         changed = list(self.revisions)
         changed[self.place] = replace(changed[self.place], after=workload)
-        return self.played(changed, cluster)
+        return self.played(changed, cluster, draws=draws)
 
-    def played(self, revisions: Sequence[Revision], cluster: Cluster | None = None) -> Run | None:
-        """The same of all changes; others that are scaled for it come to rest, too: they are waited for."""
+    def played(
+        self, revisions: Sequence[Revision], cluster: Cluster | None = None, *, draws: bool = True
+    ) -> Run | None:
+        """The same of all changes; others that are scaled for it come to rest, too: they are waited for. Without `draws` in one
+        placement, which is enough to search with."""
         cluster = cluster or self.cluster
         workload = next(r.after for r in revisions if r.after.key == self.workload.key)
         if workload.template is self.workload.template and self.room.is_short(cluster, workload):
@@ -94,11 +96,9 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         def helps(run: Run) -> bool:
             return all(is_done for key, is_done in run.done.items() if key not in asked)
 
-        if not helps(run):
+        if not helps(run) or (draws and not holds_under_chance(cluster, revisions, run, helps, seed=self.seed)):
             return None
-        again = range(1, _ORDERS) if run.others else ()  # who of those in flight comes first is a race
-        others = (simulate(cluster, revisions, seed=self.seed + i, draws_order=True, draws_ends=True) for i in again)
-        return run if all(helps(other) for other in others) else None
+        return run
 
     @cached_property
     def room(self) -> RoomWhenEmpty:
@@ -162,26 +162,53 @@ def find_remedies(
     seed: int = 0,
     kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
     grown: Grow = grown,
+    reached: list[str] | None = None,
 ) -> Iterator[Remedy]:
     """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
-    for. Who asks for many workloads gives a `grown` that keeps the last few clusters."""
+    for. Who asks for many workloads gives a `grown` that keeps the last few clusters. `reached` gets what is to be said of each limit
+    of a search that was reached: none of its kind may be called the only one then, nor may it be said that there is none."""
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     if is_refused(run, revisions[place]):
         return  # in any order, with any strategy, and wherever there is room
-    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown)
+    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown, [] if reached is None else reached)
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
         kinds -= {RemedyKind.SWITCH_STRATEGY}
-    for kind, search, reasons in _SEARCHES:
-        if kind in kinds and (reasons is None or why.reason in reasons):
-            yield from search(case)
+    found = (
+        remedy
+        for kind, search, reasons in _SEARCHES
+        if kind in kinds and (reasons is None or why.reason in reasons)
+        for remedy in search(case)
+    )
+    many, is_alone = list[Remedy](), True
+    for remedy in found:
+        if remedy.lenders > limits.LENDERS_ALONE.most:
+            many.append(remedy)
+        else:
+            is_alone = False
+            yield remedy
+    for remedy in many:  # many teams asked at once is no way out to show alone
+        if is_alone:
+            case.reached.append(limits.LENDERS_ALONE.reached(number=remedy.lenders, names=remedy.title))
+        else:
+            yield remedy
 
 
-def preference(one: Remedy) -> tuple[bool, bool, int, int, float]:
-    """Those come first that keep most pods Ready."""
-    is_for_nothing = one.kind is RemedyKind.WAIT
-    return not is_for_nothing, one.extra_gpus > 0, -one.lowest_ready, _PREFERRED.index(one.kind), one.seconds
+def preference(one: Remedy) -> tuple[int, bool, int, int, int, float]:
+    """The order of ways out: what keeps all pods Ready for no money first; then what costs availability or money, no money first, most
+    Ready first; last what ends pods of others, the fewest first."""
+    is_free = not one.extra_nodes and one.lowest_ready >= one.replicas
+    asks_many = one.lenders > limits.LENDERS_ALONE.most
+    group = 0 if one.kind is RemedyKind.WAIT else 3 if one.disturbs or asks_many else 1 if is_free else 2
+    return (
+        group,
+        bool(one.extra_nodes),
+        one.disturbs + one.lenders * asks_many,
+        -one.lowest_ready,
+        _PREFERRED.index(one.kind),
+        one.seconds,
+    )
 
 
 _LEAVES_IT: Final = frozenset({RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, RemedyKind.RAISE_QUOTA, RemedyKind.ADD_NODE})
@@ -308,31 +335,54 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
     """Nodes like those of a pool that matches: as few as do. How many hangs on whose rollouts are in flight, and would take them."""
     if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
         return
-    for template in _templates(case.cluster, case.shape):
-        for count in range(1, _MOST_NODES + 1):
-            run = case.attempt(case.workload, case.grown(case.cluster, template, count))
-            if run is None and count == 1:  # where the most don't do, fewer don't either
-                if case.attempt(case.workload, case.grown(case.cluster, template, _MOST_NODES)) is None:
-                    break
-            if run is not None:
-                pool = node_pool(template) or template.name
-                noun, is_kept = plural(count, "node"), are_kept(run, count)
-                after = (
-                    f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
-                )
-                yield case.remedy(
-                    RemedyKind.ADD_NODE,
-                    f"{count:,} more {noun} in {pool}",
-                    f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
-                    run,
-                    command=steps.resize(case.cluster, pool, count),
-                    undo=(steps.resize(case.cluster, pool, 0),),
-                    extra_gpus=count * gpu_count(template),
-                    extra_nodes=count,
-                    node_template=template.name,
-                    is_kept=is_kept,
-                )
-                break
+    wanted = most_wanted(case.cluster, case.revisions)
+    most = min(wanted, limits.NODES.most)
+    for template in _templates(case, case.shape):
+        found = _fewest(range(1, most + 1), partial(_with_nodes, case, template))
+        pool = node_pool(template) or template.name
+        if found is None:
+            if wanted > most:
+                case.reached.append(limits.NODES.reached(pool=pool))
+            continue
+        count, run = found
+        noun, is_kept = plural(count, "node"), are_kept(run, count)
+        after = f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
+        yield case.remedy(
+            RemedyKind.ADD_NODE,
+            f"{count:,} more {noun} in {pool}",
+            f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
+            run,
+            command=steps.resize(case.cluster, pool, count),
+            undo=(steps.resize(case.cluster, pool, 0),),
+            extra_gpus=count * gpu_count(template),
+            extra_nodes=count,
+            node_template=template.name,
+            is_kept=is_kept,
+        )
+
+
+def _with_nodes(case: _Case, template: Node, count: int, draws: bool) -> Run | None:
+    return case.attempt(case.workload, case.grown(case.cluster, template, count), draws=draws)
+
+
+def _fewest(numbers: Sequence[int], attempt: Callable[[int, bool], Run | None]) -> tuple[int, Run] | None:
+    """The fewest of `numbers` (ascending) with which the rollout completes, whatever chance decides: where the most don't do, fewer
+    don't either. Searched in one placement (False), then tried in others (True), since each costs as much again."""
+    too_few, enough = -1, len(numbers) - 1
+    for place in (0, enough) if numbers else ():
+        if attempt(numbers[place], False) is not None:
+            enough = place
+            break
+        too_few = place
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if attempt(numbers[middle], False) is None:
+            too_few = middle
+        else:
+            enough = middle
+    if not numbers or too_few == enough or (run := attempt(numbers[enough], True)) is None:
+        return None
+    return numbers[enough], run
 
 
 def _smaller_request(case: _Case) -> Iterator[Remedy]:
@@ -450,48 +500,58 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
     scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
     if shape is None or scarce is None:
         return
-    tried = 0
-    for other in case.cluster.snapshot.workloads:
-        if not other.traits.surges_freely or other.key in case.run.moments or other.replicas == 0:
-            continue
-        if other.owner is not None:  # whose controller would scale it back
-            continue
-        if scarce not in pod_requests(other.template.spec) or not _makes_room(case, shape, other):
-            continue
-        tried += 1
-        if tried > _MOST_OTHERS:
+    lenders = [
+        other
+        for other in case.cluster.snapshot.workloads
+        if other.traits.surges_freely and other.key not in case.run.moments and other.replicas
+        if other.owner is None  # whose controller would scale it back
+        if scarce in pod_requests(other.template.spec) and _makes_room(case, shape, other)
+    ]
+    for other in lenders[: limits.LENDERS.most]:
+        numbers = [n for n in range(1, other.replicas + 1) if _stays(case, other, other.replicas - n)]
+        found = _fewest(numbers, partial(_without, case, other))
+        first_seconds = None if found is None else _rest_seconds(case, other, other.replicas - found[0])
+        if found is not None and first_seconds is not None:
+            count, run = found
+            left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
+            shape_of_other = compile_shape(
+                run.simulation.cluster, other.namespace, other.template.labels, other.template.spec
+            )
+            placed = case.revisions[case.place].placed
+            can_wait = placed is None or bool(placed.resource and placed.waits)
+            is_lent = can_wait and has_room(run, shape_of_other, count)
+            until = "while rolling out" if is_lent else "until there is other room"
+            yield case.remedy(
+                RemedyKind.FREE_CAPACITY,
+                f"{pods} of {other.namespace}/{other.name} fewer {until}",
+                f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}"
+                f"{_may_be_moved(case, other, left)}",
+                run,
+                first=(steps.scaled(other, left),),
+                first_seconds=first_seconds,
+                last=(steps.scaled_back(other),) if is_lent else (),
+                disturbs=_ended(case, other, left),
+                lenders=1,
+            )
             return
-        for count in range(1, min(other.replicas, _MOST_PODS) + 1):
-            left = other.replicas - count
-            if not _stays(case, other, left):
-                continue
-            fewer = Revision(before=other, after=replace(other, replicas=left), has_new_template=False)
-            run = case.played([fewer, *case.revisions])
-            first_seconds = None if run is None else _rest_seconds(case, other, left)
-            if run is not None and first_seconds is not None:
-                pods = "One pod" if count == 1 else f"{count:,} pods"
-                shape_of_other = compile_shape(
-                    run.simulation.cluster, other.namespace, other.template.labels, other.template.spec
-                )
-                placed = case.revisions[case.place].placed
-                can_wait = placed is None or bool(placed.resource and placed.waits)
-                is_lent = can_wait and has_room(run, shape_of_other, count)
-                until = "while rolling out" if is_lent else "until there is other room"
-                yield case.remedy(
-                    RemedyKind.FREE_CAPACITY,
-                    f"{pods} of {other.namespace}/{other.name} fewer {until}",
-                    f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {_at_worst(case, run)}"
-                    f"{_may_be_moved(case, other, left)}",
-                    run,
-                    first=(steps.scaled(other, left),),
-                    first_seconds=first_seconds,
-                    last=(steps.scaled_back(other),) if is_lent else (),
-                )
-                return
+    if len(lenders) > limits.LENDERS.most:
+        case.reached.append(limits.LENDERS.reached(number=len(lenders)))
+
+
+def _ended(case: _Case, other: Workload, left: int) -> int:
+    """How many of its pods on nodes end where it is scaled to `left`: pending ones go first (`deletion_order`)."""
+    pods = case.cluster.snapshot.pods
+    return max(0, sum(pods[i].holds_room for i in pods_of(case.cluster, other)) - left)
+
+
+def _without(case: _Case, other: Workload, count: int, draws: bool) -> Run | None:
+    """The rollout while another workload has so many pods fewer; None where it doesn't complete."""
+    fewer = Revision(before=other, after=replace(other, replicas=other.replicas - count), has_new_template=False)
+    return case.played([fewer, *case.revisions], draws=draws)
 
 
 def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
-    """Whether the waiting pod would fit on a node of `other` if as many of its pods there went as may."""
+    """Whether the waiting pod would fit on a node of `other` if all of its pods there went."""
     cluster, state = case.cluster, case.run.simulation.state
     owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
     indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
@@ -501,8 +561,7 @@ def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
     for name, count in names.items():
         node = cluster.node_index.get(name)
         if node is not None and node in candidates:
-            gone = min(count, _MOST_PODS)
-            if all(int(state.free[row, node]) + gone * given.get(row, 0) >= amount for row, amount in shape.asks):
+            if all(int(state.free[row, node]) + count * given.get(row, 0) >= amount for row, amount in shape.asks):
                 return True
     return False
 
@@ -529,6 +588,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     first_seconds = sum(one for one in each if one is not None)  # one is waited for after the other
     if run is not None and None not in each:
         names = listing([f"{r.namespace}/{r.name}" for r in others])
+        if len(others) > limits.LENDERS_ALONE.most:
+            names = f"{len(others):,} workloads of others ({names})"
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
             f"{_ONE_BY_ONE.title}, with {names} at 0 replicas meanwhile",
@@ -539,6 +600,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             first=tuple(steps.scaled(one, 0) for one in others),
             first_seconds=first_seconds,
             last=tuple(map(steps.scaled_back, others)),
+            disturbs=sum(_ended(case, other, 0) for other in others),
+            lenders=len(others),
         )
 
 
@@ -582,16 +645,18 @@ _SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Re
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _templates(cluster: Cluster, shape: Shape) -> list[Node]:
+def _templates(case: _Case, shape: Shape) -> list[Node]:
     """One node of each pool that matches the pod and is large enough for it when empty."""
-    found: dict[str, Node] = {}
+    cluster, found = case.cluster, dict[str, Node]()
     for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
         node = cluster.nodes[i]
         pool = node_pool(node) or node.name
         large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
         if large_enough and pool not in found and not cluster.remember(_pushes_daemons, i):
             found[pool] = node
-    return list(found.values())[:3]
+    if len(found) > limits.POOLS.most:
+        case.reached.append(limits.POOLS.reached(number=len(found)))
+    return list(found.values())[: limits.POOLS.most]
 
 
 def _pushes_daemons(cluster: Cluster, place: int) -> bool:

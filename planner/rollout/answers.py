@@ -157,6 +157,8 @@ class Remedy(Record):
     node_template: str = ""  # a node like those it adds
     is_kept: bool = False  # whether pods that are on the new nodes at the end have no other place, whoever's they are
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
+    disturbs: int = 0  # pods of others that run today and end for it
+    lenders: int = 0  # workloads of others that are scaled for it
 
 
 RUNS: Final = 50

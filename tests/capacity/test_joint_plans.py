@@ -13,8 +13,7 @@ import pytest
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions.plan import PlanSettings, answer
-from planner.remedies import plan as readiness
-from planner.remedies import sequential_rollouts as in_turn
+from planner.remedies import limits, scenario, sequential_rollouts
 from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
@@ -134,17 +133,19 @@ def test_who_can_be_rolled_out_neither_after_them_nor_before_is_said() -> None:
     asked = PlanSettings(least_ready_percent=100, most_nodes=0)
     plan = answer(_without_autoscalers(snapshot(*nodes, *rollouts)), asked)
     assert [(turn.workload[-1], turn.is_first) for turn in plan.order] == [("a", True), ("b", True), ("c", False)]
-    assert str(plan.doubt) == "After ml/a and ml/b, ml/c can't be rolled out."
+    first, second = str(plan.doubt).split(". ", 1)
+    assert first == "After ml/a and ml/b, ml/c can't be rolled out"
+    assert second == limits.ORDERS_PLAYED.reached(), "c is in the printed order all the same: by itself it completes"
 
 
 def test_in_a_large_cluster_that_no_order_was_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "MOST_NODES", 1)
+    monkeypatch.setattr(limits, "LARGE_CLUSTER", limits.Limit(1))
     plan = answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0))
     assert plan.measures == ()
     assert "isn't part of a plan among 2 nodes" in str(plan.doubt)
 
 
-@pytest.mark.parametrize("unlucky", [0, 3, in_turn.DRAWS])
+@pytest.mark.parametrize("unlucky", [0, 3, limits.DRAWS.most])
 def test_an_order_that_chance_decides_is_no_plan(unlucky: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where something is left to chance, every draw has to do."""
 
@@ -154,10 +155,11 @@ def test_an_order_that_chance_decides_is_no_plan(unlucky: int, monkeypatch: pyte
             run.done = dict.fromkeys(run.done, False)
         return run
 
-    monkeypatch.setattr(in_turn, "simulate", drawn)
-    monkeypatch.setattr(in_turn, "is_proven", lambda *_: False)
+    for module in (sequential_rollouts, scenario):
+        monkeypatch.setattr(module, "simulate", drawn)
+    monkeypatch.setattr(scenario, "holds_in_every_placement", lambda *_: False)
     kinds = [one.kind for one in answer(two_in_turn(), PlanSettings(least_ready_percent=100, most_nodes=0)).measures]
-    assert kinds == ([MeasureKind.ORDER] if unlucky == in_turn.DRAWS else [])
+    assert kinds == ([MeasureKind.ORDER] if unlucky == limits.DRAWS.most else [])
 
 
 @pytest.mark.parametrize("lacks", [Presence.ABSENT, Presence.REFUSED])

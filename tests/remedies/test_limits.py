@@ -1,0 +1,101 @@
+"""A limit of a search is said where it is reached, and stands in one table."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.questions.plan import PlanSettings
+from planner.questions.plan import answer as plan
+from planner.remedies import limits
+from planner.remedies.certificate import certificate
+from planner.remedies.levers import Lever
+from planner.remedies.limits import Limit
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import RemedyKind
+from planner.rollout.prepared import Scenario
+from tests.builders.objects import deployment, node, pod_spec, snapshot
+
+ROOM = Path(limits.__file__).parent
+NINE = [node(f"n{i}", pool="gpu", gpus=1) for i in range(9)]
+
+
+def full(new: int) -> Snapshot:
+    """Nine nodes of one GPU, all held, and a Deployment of `new` pods that are pending."""
+    held = [f"n{i}" for i in range(9)]
+    return snapshot(*NINE, deployment("a", held, pod_spec(gpus=1)), deployment("b", [""] * new, pod_spec(gpus=1)))
+
+
+@pytest.mark.parametrize("pods", [8, 9, 12])
+def test_as_many_nodes_as_pods_are_looked_at_at_every_door(pods: int) -> None:
+    asked, scenario = full(pods), Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    found = rollout(asked, scenario)
+    (nodes,) = (one for one in found.remedies if one.kind is RemedyKind.ADD_NODE)
+    assert nodes.extra_nodes == pods
+    made = certificate(asked, scenario, {Lever.NODES})
+    assert min(one.nodes for one in made.plans) == pods, "more let it surge, and are sooner"
+    planned = plan(asked, PlanSettings())
+    assert planned.nodes == pods
+
+
+def test_where_more_nodes_may_do_than_are_looked_at_none_is_proven_and_it_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "NODES", Limit(3, limits.NODES.words))
+    asked, scenario = full(5), Scenario(changes=(WorkloadChange(workload="Deployment/ml/b"),))
+    found = rollout(asked, scenario)
+    assert not [one for one in found.remedies if one.kind is RemedyKind.ADD_NODE]
+    (said,) = (one for one in found.doubts if one.about == "the search for ways out")
+    assert "at most 3 more nodes in gpu are looked at" in str(said.why)
+    made = certificate(asked, scenario, {Lever.NODES})
+    assert not made.is_proven
+    assert not made.plans
+    assert "at most 3 more nodes in gpu are looked at" in map(str, made.why_not)
+
+
+def test_no_search_has_a_limit_of_its_own() -> None:
+    """Of constants in the room that bound a search; those of drawing and of caches are named for it."""
+    allowed = {
+        "_MOST_AWAITED",
+        "_MOST_NAMED",
+        "_MOST_TOLD",
+        "_MOST_PAID",
+        "_MOST_AHEAD",
+    }  # printed, or how it is worked out
+    seen = 0
+    for path in sorted(ROOM.glob("*.py")):
+        seen += 1
+        for line in ast.parse(path.read_text(encoding="utf-8")).body:
+            target = (
+                line.target
+                if isinstance(line, ast.AnnAssign)
+                else line.targets[0]
+                if isinstance(line, ast.Assign)
+                else None
+            )
+            if not isinstance(target, ast.Name) or path.stem == "limits":
+                continue
+            bounds = any(word in target.id.split("_") for word in ("MOST", "MAX", "LIMIT", "DRAWS", "RUNS", "UNITS"))
+            assert not bounds or target.id in allowed, f"{path.name}: {target.id} belongs in limits.py, with its words"
+    assert seen > 20
+
+
+def test_every_limit_of_a_lever_has_its_words() -> None:
+    levers = (
+        "NODES",
+        "POOLS",
+        "LENDERS",
+        "OWN_PODS",
+        "STRATEGIES_UP_TO",
+        "ORDERED",
+        "PLACES",
+        "LENT",
+        "CURED",
+        "MOVES_NODES",
+    )
+    for name in levers:
+        assert getattr(limits, name).words, name
