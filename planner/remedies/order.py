@@ -71,7 +71,7 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
                 place += 1
             is_sure = is_sure and holds_in_every_placement(run.whole(), [turn.revision for turn in segment])
             if place < len(turns):
-                at = Cluster(_given_back(run, segment, draw).simulation.pods.snapshot_now())
+                at = Cluster(_given_back(run, segment, draw).simulation.snapshot_now())
         if is_sure:
             break
     return None
@@ -103,4 +103,4 @@ def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:
     if not lent:
         return run
     back = [Revision(before=one.after, after=replace(one.after, replicas=one.before.replicas), has_new_template=False) for one in lent if one.before]  # fmt: skip
-    return simulate(Cluster(run.simulation.pods.snapshot_now()), back, seed=draw)
+    return simulate(Cluster(run.simulation.snapshot_now()), back, seed=draw)
