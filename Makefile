@@ -102,6 +102,9 @@ screenshots: setup ## docs/screenshots, taken by the browser tests
 docs: setup ## what documents quote: --help, and the output of examples
 	@$(BIN)/python -m tests.architecture.documents
 
+fields: setup ## the packed table of the API's fields, from the schemas that kubernetes-validate carries
+	@$(BIN)/python -m tests.inventory.api_fields
+
 image: ## the container image, with docker, podman or buildah: headroom:0.1.0 (deploy/)
 	@command -v docker >/dev/null && exec docker build -t headroom:0.1.0 . || exec buildah build -t headroom:0.1.0 .
 

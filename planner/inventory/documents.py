@@ -22,7 +22,7 @@ from planner.ground.words import plural
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.findings import finding
-from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, next_value, too_many
+from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, keys_given_twice, next_value, too_many
 from planner.inventory.parse import EVERY_KIND, Part
 from planner.kubernetes.records import Finding, PodLog
 
@@ -160,7 +160,7 @@ def objects_of(text: str, where: str, repeated: list[str] | None = None) -> list
     """The objects in a manifest: every document, Lists taken apart, those in Lists too. Nothing damaged is let through.
     Items of a DeploymentList that don't say what they are are Deployments (`decodeToList` in apimachinery's unstructured).
 
-    Keys of YAML that are given twice are added to `repeated`.
+    Keys that are given twice are added to `repeated`.
 
     Raises
     ------
@@ -205,7 +205,11 @@ def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines
     if _is_json(text):
         data = memoryview(text.encode())
         try:
-            return [msgspec.json.decode(data[start:end]) for start, end in _json_spans(data)]
+            spans = list(_json_spans(data))
+            found = [msgspec.json.decode(data[start:end]) for start, end in spans]
+            if repeated is not None:
+                repeated += [key for start, end in spans for key in keys_given_twice(data[start:end])]
+            return found
         except (msgspec.DecodeError, RecursionError, ValueError) as error:
             mend = "Check quotes, commas and brackets"
             raise InputError(f"it isn't JSON: {_reason(error)}", where=where, mend=mend) from None

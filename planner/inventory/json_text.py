@@ -49,10 +49,28 @@ def end_of_value(view: memoryview, start: int) -> int:
     return len(view)
 
 
+_SHOWN_KEY = 60  # characters
+
+
 def next_value(view: memoryview, position: int) -> int:
     """Where the next value of a list begins, or the list ends."""
     match = _BETWEEN.match(view, position)
     return match.end() if match else position
+
+
+def keys_given_twice(text: memoryview) -> list[str]:
+    """Keys that an object of a JSON text has twice, in quotes: msgspec, as Go's decoder, takes the last."""
+    import json  # only manifests are asked for them
+
+    twice: dict[str, None] = {}
+
+    def take(pairs: list[tuple[str, Any]]) -> None:
+        if len(pairs) > 1 and len({name for name, _ in pairs}) < len(pairs):
+            keys = [name for name, _ in pairs]
+            twice.update({f'"{key[:_SHOWN_KEY]}"': None for key in keys if keys.count(key) > 1})
+
+    json.loads(bytes(text), object_pairs_hook=take)
+    return list(twice)
 
 
 def too_many(where: str, most: int | None = None, what: str = "objects") -> TooLarge:

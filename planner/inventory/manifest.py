@@ -16,7 +16,7 @@ from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
-from planner.inventory import hooks, wire
+from planner.inventory import api_server, hooks, wire
 from planner.inventory.change import (
     applied_to,
     document_of,
@@ -27,6 +27,7 @@ from planner.inventory.change import (
 from planner.inventory.change_rules import check_budget, check_resources, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.courses import NOT_RECORDED, Course, course
+from planner.inventory.custom_fields import DEFINITION, custom_kinds
 from planner.inventory.documents import objects_of
 from planner.inventory.findings import finding
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
@@ -41,8 +42,7 @@ from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, 
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in, no_longer_served
-from planner.kubernetes.nodes import minor_version
+from planner.kubernetes.kinds import POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
     Gang,
@@ -84,6 +84,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.versions import minor_of
 
 Object = dict[str, Any]
 MANIFEST = "manifest"
@@ -206,14 +207,17 @@ def read_manifest(
     unknown = [_unknown("unreadable", name, problem=why) for name, _, why in (one.partition(": ") for one in unread)]
     findings: list[Finding] = []
     if repeated:
-        findings.append(finding("key-repeated", keys=words.listing(repeated)))
+        what = f"keys are given twice: {words.listing(repeated)}"
+        raise ChangeError(
+            what, where=MANIFEST, mend="Delete the one that isn't meant: kubectl drops the first without a word"
+        )
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
-    minors = {minor for node in snapshot.nodes if (minor := minor_version(node)) is not None}
     runtimes = Runtimes(objects, snapshot, namespace)
-    for number, kind, one in _each_once(objects, namespace, findings):
-        _check_served(one, number, minors)
+    each_once = list(_each_once(objects, namespace, findings))
+    unknown += _not_refused(each_once, snapshot)
+    for number, kind, one in each_once:
         if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
             makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
             code = "helm-hook" if makes_pods else "helm-hook:without pods"
@@ -339,11 +343,39 @@ def _check_metadata(one: Object, where: str) -> None:
             raise ChangeError(f"metadata.{field} isn't {called}", where=where, mend=_GIVE)
 
 
-def _check_served(one: Object, number: int, minors: Iterable[int]) -> None:
-    kind, api_version = str(one.get("kind")), str(one.get("apiVersion"))
-    if since := no_longer_served(kind, api_version, minors):
-        what = f"no API server since Kubernetes 1.{since} takes a {kind} of {api_version}"
-        raise ChangeError(what, where=f"{MANIFEST}, document {number}", mend="Give the apiVersion of today")
+def _not_refused(objects: Iterable[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
+    """Refuse what an API server of the snapshot's version refuses; of which it isn't known is returned. Helm's hooks are left out."""
+    given = [
+        api_server.Given(
+            document=one,
+            where=f"{MANIFEST}, {_key(kind, *_named(one)) if _named(one)[1] else kind} (document {number})",
+            is_there=_is_listed(kind, one, snapshot),
+        )
+        for number, kind, one in objects
+        if not hooks.events(one)
+    ]
+    customs = custom_kinds(one for _, kind, one in objects if kind == DEFINITION)
+    doubts = api_server.refuse(given, minor_of(snapshot), customs)
+    return [
+        _unknown("server", _key(str(one.document["kind"]), *_named(one.document)), doubt=doubt) for one, doubt in doubts
+    ]
+
+
+def _is_listed(kind: str, one: Object, snapshot: Snapshot) -> bool:
+    """Whether the snapshot has the object: what a manifest leaves out of it stays."""
+    known = wire.READ.get(kind)
+    if known is None:
+        return (
+            _there_now(snapshot, _key(kind, *_named(one)), str(one.get("apiVersion") or "").rpartition("/")[0])
+            is not None
+        )
+    namespace, name = _named(one)
+    records = getattr(snapshot, known.field)
+    return any(
+        record.name == name and getattr(record, "namespace", "") in ("", namespace)
+        for record in records
+        if getattr(record, "kind", kind) == kind
+    )
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -193,8 +193,34 @@ REMOVED: Final = {
     **{(kind.name, version): 16 for kind in (*ROLLING, *PARTS) for version in _APPS_BETA},
     ("CronJob", "batch/v1beta1"): 25,
     ("CronJob", "batch/v2alpha1"): 21,
+    **{(kind, "extensions/v1beta1"): 16 for kind in ("NetworkPolicy", "PodSecurityPolicy")},
+    **{("Ingress", version): 22 for version in ("extensions/v1beta1", "networking.k8s.io/v1beta1")},
+    ("IngressClass", "networking.k8s.io/v1beta1"): 22,
+    ("CustomResourceDefinition", "apiextensions.k8s.io/v1beta1"): 22,
+    ("APIService", "apiregistration.k8s.io/v1beta1"): 22,
+    ("CertificateSigningRequest", "certificates.k8s.io/v1beta1"): 22,
+    ("Lease", "coordination.k8s.io/v1beta1"): 22,
+    ("PriorityClass", "scheduling.k8s.io/v1beta1"): 22,
+    **{
+        (f"{kind}WebhookConfiguration", "admissionregistration.k8s.io/v1beta1"): 22
+        for kind in ("Mutating", "Validating")
+    },
+    **{
+        (kind, f"rbac.authorization.k8s.io/{version}"): 22
+        for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
+        for version in ("v1alpha1", "v1beta1")
+    },
+    **{
+        (kind, "storage.k8s.io/v1beta1"): 22 for kind in ("CSIDriver", "CSINode", "StorageClass", "VolumeAttachment")
+    },
+    **{(kind, "policy/v1beta1"): 25 for kind in ("PodDisruptionBudget", "PodSecurityPolicy")},
+    ("EndpointSlice", "discovery.k8s.io/v1beta1"): 25,
+    ("Event", "events.k8s.io/v1beta1"): 25,
+    ("HorizontalPodAutoscaler", "autoscaling/v2beta1"): 25,
+    ("RuntimeClass", "node.k8s.io/v1beta1"): 25,
 }
-"""(kind, apiVersion) → the minor version of Kubernetes 1 that no longer serves it.
+"""(kind, apiVersion) → the minor version of Kubernetes 1 that no longer serves it; those of later versions are in the packed table of
+fields (`planner.inventory.api_fields`), which begins with 1.25.
 
 Source: Kubernetes' *Deprecated API Migration Guide*.
 """

@@ -458,7 +458,7 @@ def _batch() -> Iterator[Case]:
             {"replicaSpecs": [{"replicas": 2, "template": template(8)}]},
         ),
     )
-    yield _unknown("podgroup-of-kubernetes", thing("scheduling.k8s.io/v1alpha2", "Workload", "w", {"podGroups": []}))
+    yield _unknown("podgroup-of-kubernetes", thing("scheduling.k8s.io/v1alpha2", "Workload", "w", {"podGroupTemplates": []}))
     yield _unknown(
         "sandbox", thing("agents.x-k8s.io/v1alpha1", "Sandbox", "sb", {"podTemplate": {"spec": pod_spec(1)}})
     )
@@ -539,7 +539,15 @@ _SPECS: dict[str, Object] = {
         "spec": {"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "absent"}, "maxReplicas": 3}
     },
     "ResourceClaimTemplate": {"spec": {"spec": {"devices": {}}}},
-}
+    "RoleBinding": {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "reader"}},
+    "ClusterRoleBinding": {"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"}},
+    "CustomResourceDefinition": {
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+        }
+    },
+}  # fmt: skip
 
 
 def _without_pods() -> Iterator[Case]:
@@ -558,6 +566,24 @@ def _broken() -> Iterator[Case]:
     yield _refused("no-name", nameless, why="it has no name")
     yield _refused("placeholder", deployment("$MODEL_NAME"), why="its name is none that Kubernetes takes")
     yield _refused("upper-case", deployment("LLM"), why="its name is none that Kubernetes takes")
+    for name, place, value in (
+        ("stratgy", ("stratgy",), {"type": "Recreate"}),
+        ("maxsurge", ("strategy",), {"rollingUpdate": {"maxsurge": 1}}),
+        ("nodeselector", ("template", "spec", "nodeselector"), {"pool": "a"}),
+        ("ports-name", ("template", "spec", "containers", 0, "ports"), [{"name": "metrics-of-the-model", "containerPort": 80}]),
+        ("variable-that-is-a-number", ("template", "spec", "containers", 0, "env"), [{"name": "WORKERS", "value": 4}]),
+    ):  # fmt: skip
+        typo = deployment(name)
+        within: Any = typo["spec"]
+        for step in place[:-1]:
+            within = within[step]
+        within[place[-1]] = value
+        yield _refused(name, typo, why="a field is unknown, or its value none that it takes")
+    for version, kind in (
+        ("policy/v1beta1", "PodDisruptionBudget"), ("networking.k8s.io/v1beta1", "Ingress"),
+        ("resource.k8s.io/v1alpha2", "ResourceClaimTemplate"), ("apps/v1", "Pod"),
+    ):  # fmt: skip
+        yield _refused(f"{kind.lower()}-of-{version}", thing(version, kind, "x"), why="no API server serves that version")
     yield _refused("no-containers", thing("v1", "Pod", "empty", {"containers": []}), why="a pod without a container")
     minus = deployment("minus", replicas=-1)
     yield _refused("minus-one", minus, why="less than no replicas")

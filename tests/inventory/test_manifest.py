@@ -198,7 +198,7 @@ def test_the_demos_own_objects_change_nothing_that_is_kept() -> None:
             "both 0",
         ),
         (yaml.safe_dump(named("ResourceQuota", spec={"hard": {"cpu": "1K"}})), "not a Kubernetes quantity"),
-        (yaml.safe_dump(named("ResourceQuota", spec=3)), "spec: expected"),
+        (yaml.safe_dump(named("ResourceQuota", spec=3)), "spec: expected an object, got a number"),
     ],
 )
 def test_manifests_that_are_refused(text: str, what: str) -> None:

@@ -65,6 +65,12 @@ def custom(kind: str, api_version: str, spec: Any, **more: Any) -> Object:
     return named(kind, "x", "ml", api_version, spec=spec, **more)
 
 
+DEFINITION: Final = {
+    "group": "example.com", "scope": "Namespaced", "names": {"kind": "Widget", "plural": "widgets"},
+    "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}],
+}  # fmt: skip
+
+
 # ── kinds that nobody knows ──────────────────────────────────────────────────────────────────────────────────────────
 EIGHT: Final = {"resources": {"limits": {"nvidia.com/gpu": 8}, "requests": {"nvidia.com/gpu": 8}}}
 FOREIGN: Final = {
@@ -151,10 +157,11 @@ def test_what_wraps_others_or_is_of_another_group_is_not_known(kind: str, api_ve
      ("AnalysisTemplate", "argoproj.io/v1alpha1")],
 )  # fmt: skip
 def test_what_makes_no_pods_passes(kind: str, api_version: str) -> None:
-    found = gated(cluster(), custom(kind, api_version, {}))
+    one = named(kind, "x", "ml", api_version, **({"spec": DEFINITION} if kind == "CustomResourceDefinition" else {}))
+    found = gated(cluster(), one)
     assert (found.passes, found.exit_status, found.workloads) == (True, KNOWN, ())
     beside = named("Pod", "one", "ml", spec=ONE_GPU)
-    assert doors(cluster(), custom(kind, api_version, {}), beside) == every(KNOWN)
+    assert doors(cluster(), one, beside) == every(KNOWN)
 
 
 def test_a_template_in_what_makes_none_otherwise_counts() -> None:
@@ -371,7 +378,7 @@ def test_a_resource_that_nobody_counts_is_stuck() -> None:
 # ── what is refused stays refused ────────────────────────────────────────────────────────────────────────────────────
 def test_a_manifest_of_nothing_at_all_is_refused_where_pods_are_asked_for() -> None:
     with pytest.raises(InputError, match="asks for no pods"):
-        rollout.answer(cluster(), RolloutSettings(manifest=yaml.safe_dump(custom("ConfigMap", "v1", {}))))
+        rollout.answer(cluster(), RolloutSettings(manifest=yaml.safe_dump(named("ConfigMap", "x", "ml"))))
 
 
 # ── what is there is compared with itself ────────────────────────────────────────────────────────────────────────────

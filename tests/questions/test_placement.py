@@ -92,10 +92,15 @@ def test_a_job_and_a_cronjob_that_are_new() -> None:
 
 @pytest.mark.parametrize("most", [2**31 - 1, 2**64])
 def test_as_many_pods_as_can_be_written_end(most: int) -> None:
-    """None is written down before it is made, and more than can be paid for aren't begun."""
+    """None is written down before it is made, and more than can be paid for aren't begun; a Job's number has 32 bits."""
     body = {"parallelism": most, "template": template("j", gpu_container(), restartPolicy="Never")}
-    for one in (named("Job", "j", "ml", "batch/v1", spec=body), lws(1, most)):
-        assert asked(cluster(), one).verdict is Verdict.UNKNOWN
+    job = named("Job", "j", "ml", "batch/v1", spec=body)
+    if most < 2**31:
+        assert asked(cluster(), job).verdict is Verdict.UNKNOWN
+    else:
+        with pytest.raises(ChangeError, match="parallelism: the number is out of bounds"):
+            asked(cluster(), job)
+    assert asked(cluster(), lws(1, most)).verdict is Verdict.UNKNOWN
     assert str(asked(cluster(), lws(most, 1)).sentence).endswith(f"; 4 of its {most} groups are placed whole")
 
 
