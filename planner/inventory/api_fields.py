@@ -26,7 +26,7 @@ SKEW: Final = 3
 """How many minor versions a kubelet may be older than its API server (kubernetes.io, *Version Skew Policy*)."""
 
 
-class Table(Record):
+class FieldTable(Record):
     """`kinds`: ``apps/v1/Deployment`` → its type; `types`: type → field → shape, a text where it is the same in all versions."""
 
     first: int
@@ -36,9 +36,9 @@ class Table(Record):
 
 
 @cache
-def table() -> Table:
+def table() -> FieldTable:
     """The whole table; it takes some 10 ms to unpack, so only what asks about a field reads it."""
-    return typed.decode(gzip.decompress(table_beside(__name__, "api_fields.json.gz")), Table)
+    return typed.decode(gzip.decompress(table_beside(__name__, "api_fields.json.gz")), FieldTable)
 
 
 class Served(Record):

@@ -13,7 +13,7 @@ from planner.ground.records import Record
 from planner.ground.words import listing, plural
 from planner.inventory.api_fields import SKEW, groups, served, table, versions_of
 from planner.inventory.custom_fields import CustomKind, custom_problems
-from planner.inventory.field_validation import REQUIRED, Object, Problem, problems_of
+from planner.inventory.field_validation import REQUIRED, FieldProblem, Object, problems_of
 from planner.kubernetes.kinds import no_longer_served
 
 _MOST_SHOWN: Final = 5  # problems of one object
@@ -53,7 +53,9 @@ def refuse(objects: Iterable[Given], minor: int | None, customs: dict[str, Custo
 
 
 def _said(given: Given, minor: int | None, customs: dict[str, CustomKind]) -> str:
-    kind, api_version = str(given.document.get("kind")), str(given.document.get("apiVersion"))
+    kind, api_version = str(given.document.get("kind")), str(given.document.get("apiVersion") or "")
+    if not api_version:  # taken for the kind of that name that Kubernetes has
+        api_version = next(iter(versions_of(kind, minor)), "?/?")
     key = f"{api_version}/{kind}"
     if since := no_longer_served(kind, api_version, () if minor is None else (minor,)):
         raise ChangeError(_gone(kind, api_version, since), where=given.where, mend=_instead(kind, minor))
@@ -106,7 +108,7 @@ def _of_custom(given: Given, api_version: str, custom: CustomKind) -> str:
     return ""
 
 
-def _refuse_all(problems: list[Problem], where: str, minor: int | None) -> None:
+def _refuse_all(problems: list[FieldProblem], where: str, minor: int | None) -> None:
     if not problems:
         return
     unknown = [one for one in problems if one.is_unknown_field]
@@ -128,12 +130,12 @@ def _refuse_all(problems: list[Problem], where: str, minor: int | None) -> None:
     raise ChangeError("; ".join(said), where=where, mend=mend)
 
 
-def _field(problem: Problem, minor: int | None) -> str:
+def _field(problem: FieldProblem, minor: int | None) -> str:
     of = f", which {problem.what}, and the nodes run 1.{minor}" if problem.what and minor is not None else ""
     return f'"{problem.path}"{of}'
 
 
-def _doubt(problems: list[Problem], minor: int | None) -> str:
+def _doubt(problems: list[FieldProblem], minor: int | None) -> str:
     if not problems:
         return ""
     fields = listing([f"{one.path}{f' ({one.what})' if one.what else ''}" for one in problems], most=_MOST_SHOWN)

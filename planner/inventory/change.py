@@ -257,7 +257,7 @@ def _strategy_document(workload: Workload) -> Object:
     rolling = {
         "maxSurge": strategy.max_surge,
         "maxUnavailable": strategy.max_unavailable,
-        "partition": strategy.partition,
+        "partition": strategy.partition if workload.traits.has_ordinals or workload.groups is not None else None,
     }
     field = "rollingUpdateConfiguration" if workload.groups is not None else "rollingUpdate"
     return {"type": strategy.kind, field: {key: one for key, one in rolling.items() if one is not None}}

@@ -13,8 +13,8 @@ from planner.ground.records import Record
 from planner.inventory.field_validation import (
     MOST_PROBLEMS,
     REQUIRED,
+    FieldProblem,
     Object,
-    Problem,
     called,
     is_whole,
     nearest,
@@ -58,13 +58,13 @@ def custom_kinds(definitions: Iterable[Object]) -> dict[str, CustomKind]:
     return found
 
 
-def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list[Problem]:
+def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list[FieldProblem]:
     """What a server refuses of `document` by the structural `schema` of its version; `is_there` as in `problems_of`."""
-    found: list[Problem] = []
+    found: list[FieldProblem] = []
     metadata = document.get("metadata")
     if isinstance(metadata, dict):
         found += [
-            Problem(
+            FieldProblem(
                 path=f"metadata.{one.path}", what=one.what, nearest=one.nearest, is_unknown_field=one.is_unknown_field
             )
             for one in problems_of(metadata, "meta.v1.ObjectMeta", None, is_there=True)
@@ -90,7 +90,7 @@ def _object(of: Object, name: str) -> Object:
     return value if isinstance(value, dict) else {}
 
 
-def _of_value(value: Any, schema: Object, path: str, reading: _Reading) -> Iterator[Problem]:
+def _of_value(value: Any, schema: Object, path: str, reading: _Reading) -> Iterator[FieldProblem]:
     if value is None:
         return
     is_kept = schema.get("x-kubernetes-preserve-unknown-fields") is True
@@ -107,7 +107,7 @@ def _of_value(value: Any, schema: Object, path: str, reading: _Reading) -> Itera
             yield from _of_value(each, schema["items"], f"{path}[{number}]", reading)
 
 
-def _of_object(value: Object, schema: Object, path: str, reading: _Reading) -> Iterator[Problem]:
+def _of_object(value: Object, schema: Object, path: str, reading: _Reading) -> Iterator[FieldProblem]:
     properties, more = _object(schema, "properties"), schema.get("additionalProperties")
     keeps = reading.is_kept or more is True or schema.get("x-kubernetes-preserve-unknown-fields") is True
     for name, each in value.items():
@@ -123,25 +123,25 @@ def _of_object(value: Object, schema: Object, path: str, reading: _Reading) -> I
                 each, more, f"{path}[{name}]", _Reading(is_whole=reading.is_whole, is_status=reading.is_status)
             )
         elif not keeps and not (reading.is_object and name in _OF_EVERY_OBJECT) and not name.startswith("$"):
-            yield Problem(path=place, what="", nearest=nearest(name, properties), is_unknown_field=True)
+            yield FieldProblem(path=place, what="", nearest=nearest(name, properties), is_unknown_field=True)
     if reading.is_whole:
         for name in schema.get("required") or ():
             if value.get(name) is None and "default" not in _object(properties, str(name)):
-                yield Problem(path=f"{path}.{name}" if path else str(name), what=REQUIRED)
+                yield FieldProblem(path=f"{path}.{name}" if path else str(name), what=REQUIRED)
 
 
-def _of_scalar(value: Any, schema: Object, path: str) -> Iterator[Problem]:
+def _of_scalar(value: Any, schema: Object, path: str) -> Iterator[FieldProblem]:
     kind = str(schema.get("type"))
     if schema.get("x-kubernetes-int-or-string") is True:
         if not isinstance(value, str | int) or isinstance(value, bool):
-            yield Problem(path=path, what=f"expected a whole number or a text, got {called(value)}")
+            yield FieldProblem(path=path, what=f"expected a whole number or a text, got {called(value)}")
     elif kind in _TYPES and not _is_of(value, kind):
-        yield Problem(path=path, what=f"expected {_CALLED[kind]}, got {called(value)}")
+        yield FieldProblem(path=path, what=f"expected {_CALLED[kind]}, got {called(value)}")
         return
     choices = schema.get("enum")
     if isinstance(choices, list) and choices and value not in choices:
         shown = ", ".join(map(str, choices[:10]))
-        yield Problem(path=path, what=f"has to be one of {shown}{', …' if len(choices) > 10 else ''}")
+        yield FieldProblem(path=path, what=f"has to be one of {shown}{', …' if len(choices) > 10 else ''}")
     for names, size in ((("minimum", "maximum"), _number_of(value)), (_SIZES.get(type(value), ()), _size_of(value))):
         for name in names if size is not None else ():
             bound = schema.get(name)
@@ -150,7 +150,7 @@ def _of_scalar(value: Any, schema: Object, path: str) -> Iterator[Problem]:
                 and size is not None
                 and (size < bound if name.startswith("min") else size > bound)
             ):
-                yield Problem(path=path, what=f"is beyond {name}, which is {bound}")
+                yield FieldProblem(path=path, what=f"is beyond {name}, which is {bound}")
 
 
 _SIZES: Final[Mapping[type, tuple[str, ...]]] = {

@@ -20,6 +20,7 @@ from planner.ground.beside import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.api_fields import Runs, Served, served, table
+from planner.inventory.sealed import is_sealed
 from planner.kubernetes import names
 
 Object = dict[str, Any]
@@ -35,7 +36,7 @@ _BITS: Final = {"i": 31, "l": 63}
 _MOST_PORT: Final = 65_535
 
 
-class Problem(Record):
+class FieldProblem(Record):
     """What is wrong at a path of an object; `nearest`: for an unknown field the one that was meant; `is_certain`: False where a newer API
     server may know the field."""
 
@@ -57,12 +58,12 @@ _ROWS: Final = typed.decode(
 _NOT_REQUIRED: Final = frozenset(each for every in _ROWS.not_required.values() for each in every)
 
 
-def problems_of(document: Object, type_name: str, minor: int | None, *, is_there: bool = False) -> list[Problem]:
+def problems_of(document: Object, type_name: str, minor: int | None, *, is_there: bool = False) -> list[FieldProblem]:
     """What API servers of a cluster with kubelets of ``1.<minor>`` refuse of `document`, an object of `type_name`.
 
     `is_there`: the cluster has the object, and what the document leaves out stays.
     """
-    found: list[Problem] = []
+    found: list[FieldProblem] = []
     for problem in _of_type(document, type_name, "", _Reading(minor=minor, is_whole=not is_there)):
         found.append(problem)
         if len(found) >= MOST_PROBLEMS:
@@ -76,7 +77,7 @@ class _Reading(Record):
     is_status: bool = False
 
 
-def _of_type(value: Object, type_name: str, path: str, reading: _Reading) -> Iterator[Problem]:
+def _of_type(value: Object, type_name: str, path: str, reading: _Reading) -> Iterator[FieldProblem]:
     fields = table().types[type_name]
     short = type_name.rpartition(".")[2]
     checks = {} if reading.is_status else _ROWS.values.get(short, {})
@@ -100,7 +101,7 @@ def _of_type(value: Object, type_name: str, path: str, reading: _Reading) -> Ite
         if one is None:
             continue
         yield from _of_shape(one, shape.rstrip("!"), place, inner if name == "status" and not path else reading)
-        if name in checks:
+        if name in checks and not is_sealed(one):
             yield from _checked(one, checks[name], place)
     if reading.is_whole:
         yield from _missing(value, fields, short, type_name, path, reading.minor)
@@ -110,14 +111,14 @@ def _is_of_table(minor: int | None) -> bool:
     return minor is None or table().first <= minor <= table().last
 
 
-def _unknown(name: str, place: str, fields: Mapping[str, str | Runs], known: Served) -> Iterator[Problem]:
+def _unknown(name: str, place: str, fields: Mapping[str, str | Runs], known: Served) -> Iterator[FieldProblem]:
     if known.since:
         when = (
             f"since Kubernetes 1.{known.since}" if known.what else f"in Kubernetes 1.{known.since} to 1.{known.until}"
         )
-        yield Problem(path=place, what=f"is a field {when}", is_unknown_field=True, is_certain=not known.what)
+        yield FieldProblem(path=place, what=f"is a field {when}", is_unknown_field=True, is_certain=not known.what)
         return
-    yield Problem(
+    yield FieldProblem(
         path=place, what="", nearest=nearest(name, fields), is_unknown_field=True, is_certain=known.is_certain
     )
 
@@ -133,39 +134,41 @@ def nearest(name: str, fields: Mapping[str, object]) -> str:
 
 def _missing(
     value: Object, fields: Mapping[str, str | Runs], short: str, type_name: str, path: str, minor: int | None
-) -> Iterator[Problem]:
+) -> Iterator[FieldProblem]:
     if type_name.partition(".")[0] in _NOT_REQUIRED:
         return
     for name, entry in fields.items():
         what = entry if isinstance(entry, str) else served(entry, minor).what
         if what.endswith("!") and value.get(name) is None and f"{short}.{name}" not in _NOT_REQUIRED:
-            yield Problem(path=f"{path}.{name}" if path else name, what=REQUIRED)
+            yield FieldProblem(path=f"{path}.{name}" if path else name, what=REQUIRED)
 
 
 # ── shapes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _of_shape(value: Any, shape: str, path: str, reading: _Reading) -> Iterator[Problem]:
+def _of_shape(value: Any, shape: str, path: str, reading: _Reading) -> Iterator[FieldProblem]:
     sort = shape[0]
+    if is_sealed(value):  # of a document of our own, which keeps digests in the place of values
+        return
     if sort == "#":
         if isinstance(value, dict):
             yield from _of_type(value, shape[1:], path, reading)
         else:
-            yield Problem(path=path, what=f"expected an object, got {called(value)}")
+            yield FieldProblem(path=path, what=f"expected an object, got {called(value)}")
     elif sort == "[":
         if not isinstance(value, list):
-            yield Problem(path=path, what=f"expected a list, got {called(value)}")
+            yield FieldProblem(path=path, what=f"expected a list, got {called(value)}")
             return
         for number, each in enumerate(value):
             if each is not None:
                 yield from _of_shape(each, shape[1:], f"{path}[{number}]", reading)
     elif sort == "{":
         if not isinstance(value, dict):
-            yield Problem(path=path, what=f"expected an object, got {called(value)}")
+            yield FieldProblem(path=path, what=f"expected an object, got {called(value)}")
             return
         for name, each in value.items():
             if each is not None and not name.startswith("$"):
                 yield from _of_shape(each, shape[1:], f"{path}[{name}]", reading)
     elif sort != "*" and (what := _SCALARS[sort](value)):
-        yield Problem(path=path, what=what)
+        yield FieldProblem(path=path, what=what)
 
 
 def called(value: object) -> str:
@@ -245,18 +248,18 @@ _SCALARS: Final[Mapping[str, Callable[[Any], str]]] = {
 
 
 # ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _checked(value: Any, check: str, path: str) -> Iterator[Problem]:
+def _checked(value: Any, check: str, path: str) -> Iterator[FieldProblem]:
     """By a row of ``field_checks.json``: a named check, or the values that are taken."""
     known = _CHECKS.get(check)
     if known is not None:
         what = known(value)
         if what:
-            yield Problem(path=path, what=what)
+            yield FieldProblem(path=path, what=what)
         return
     choices = check.split(" ")
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, str) and each and each not in choices:
-            yield Problem(path=path, what=f"has to be {', '.join(choices[:-1])} or {choices[-1]}")
+            yield FieldProblem(path=path, what=f"has to be {', '.join(choices[:-1])} or {choices[-1]}")
 
 
 def _label_problem(value: Any) -> str:

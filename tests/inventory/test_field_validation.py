@@ -16,7 +16,7 @@ import yaml
 
 from planner.ground.errors import ChangeError
 from planner.inventory.api_fields import table
-from planner.inventory.field_validation import Problem, problems_of
+from planner.inventory.field_validation import FieldProblem, problems_of
 from planner.inventory.manifest import Manifest, read_manifest
 from tests.builders.objects import read_items
 from tests.collection.manifests import Seen, cases
@@ -295,7 +295,7 @@ def _mutated(one: Object, chance: random.Random) -> Object:
     return changed
 
 
-def _says(problem: Problem) -> str:
+def _says(problem: FieldProblem) -> str:
     return f"{problem.path} {problem.what}"
 
 
@@ -320,7 +320,7 @@ def test_a_second_opinion_of_many_mutated_manifests() -> None:
     assert not differ, differ[:5]
 
 
-def _is_of_values(problems: list[Problem]) -> bool:
+def _is_of_values(problems: list[FieldProblem]) -> bool:
     """Formats and what validation takes: kubernetes-validate looks at types only."""
     words = (
         "has to be",

@@ -329,7 +329,8 @@ def numbered(kind: str, how: str, *nodes: str) -> list[Item]:
     """A StatefulSet or a DaemonSet."""
     labels, spec = {"app": "worker"}, {"selector": {"matchLabels": {"app": "worker"}}, "updateStrategy": {"type": how}}
     made = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "worker", "namespace": "ml", "uid": "w", "generation": 1},
-            "spec": {**spec, "replicas": len(nodes), "template": {"metadata": {"labels": labels}, "spec": GPU_SPEC}}}  # fmt: skip
+            "spec": {**spec, **({"replicas": len(nodes)} if kind == "StatefulSet" else {}),
+                     "template": {"metadata": {"labels": labels}, "spec": GPU_SPEC}}}  # fmt: skip
     by = {**owner(kind, "worker", "w"), "apiVersion": "apps/v1"}
     return [made, *(pod(f"worker-{i}", GPU_SPEC, on=on, labels=labels, owner=by) for i, on in enumerate(nodes))]
 

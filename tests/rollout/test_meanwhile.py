@@ -425,7 +425,15 @@ def test_rollout_gate_and_webhook_agree_on_the_demos_own() -> None:
     at_cli = rollouts.rollout(found, Scenario(changes=(WorkloadChange(workload=key, max_surge=0, max_unavailable=1),)))
     workload = cluster.workload(key)
     assert workload is not None
-    said, manifest = at_webhook(cluster, plain(document_of(workload)))
+    said, _ = at_webhook(cluster, plain(document_of(workload)))
+    container = {"name": workload.template.spec.containers[0].name, "image": "app:2"}
+    part = {
+        "metadata": {"name": "llm-serve", "namespace": "prod"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+    manifest = json.dumps(
+        {"apiVersion": "apps/v1", "kind": "Deployment", **part}
+    )  # digests are no values of a manifest
     (at_gate,) = gate.answer(cluster, GateSettings(manifest=manifest), Given(now=NOW)).workloads
     assert at_cli.verdict is at_gate.verdict is Verdict.STUCK
     assert f"But seconds may decide otherwise: {AGAIN}" in str(at_cli.sentence)
