@@ -210,9 +210,7 @@ REMOVED: Final = {
         for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
         for version in ("v1alpha1", "v1beta1")
     },
-    **{
-        (kind, "storage.k8s.io/v1beta1"): 22 for kind in ("CSIDriver", "CSINode", "StorageClass", "VolumeAttachment")
-    },
+    **{(kind, "storage.k8s.io/v1beta1"): 22 for kind in ("CSIDriver", "CSINode", "StorageClass", "VolumeAttachment")},
     **{(kind, "policy/v1beta1"): 25 for kind in ("PodDisruptionBudget", "PodSecurityPolicy")},
     ("EndpointSlice", "discovery.k8s.io/v1beta1"): 25,
     ("Event", "events.k8s.io/v1beta1"): 25,

@@ -458,7 +458,9 @@ def _batch() -> Iterator[Case]:
             {"replicaSpecs": [{"replicas": 2, "template": template(8)}]},
         ),
     )
-    yield _unknown("podgroup-of-kubernetes", thing("scheduling.k8s.io/v1alpha2", "Workload", "w", {"podGroupTemplates": []}))
+    yield _unknown(
+        "podgroup-of-kubernetes", thing("scheduling.k8s.io/v1alpha2", "Workload", "w", {"podGroupTemplates": []})
+    )
     yield _unknown(
         "sandbox", thing("agents.x-k8s.io/v1alpha1", "Sandbox", "sb", {"podTemplate": {"spec": pod_spec(1)}})
     )
@@ -583,7 +585,9 @@ def _broken() -> Iterator[Case]:
         ("policy/v1beta1", "PodDisruptionBudget"), ("networking.k8s.io/v1beta1", "Ingress"),
         ("resource.k8s.io/v1alpha2", "ResourceClaimTemplate"), ("apps/v1", "Pod"),
     ):  # fmt: skip
-        yield _refused(f"{kind.lower()}-of-{version}", thing(version, kind, "x"), why="no API server serves that version")
+        yield _refused(
+            f"{kind.lower()}-of-{version}", thing(version, kind, "x"), why="no API server serves that version"
+        )
     yield _refused("no-containers", thing("v1", "Pod", "empty", {"containers": []}), why="a pod without a container")
     minus = deployment("minus", replicas=-1)
     yield _refused("minus-one", minus, why="less than no replicas")
