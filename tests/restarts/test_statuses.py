@@ -14,8 +14,8 @@ import pytest
 from planner.cli import main
 from planner.ground.records import replace
 from planner.health.drift.services import drift
-from planner.health.restarts.causes_start import START_EVENTS
 from planner.health.restarts.model import Activity, Cause, Confidence, Loop
+from planner.health.restarts.population import START_EVENTS
 from planner.health.restarts.question import OUTCOMES
 from planner.health.restarts.report import findings, restarts
 from planner.health.restarts.status_messages import _PATTERNS, outcome_of_message, quoted
@@ -299,6 +299,28 @@ def test_what_keeps_a_pod_in_container_creating(reason: str, message: str, cause
     running, pod = single(RUNNING)
     running.event(pod, reason, message)
     assert restarts(running.snapshot()).loops == ()
+
+
+def test_a_mount_that_failed_before_the_image_was_pulled_is_past() -> None:
+    cluster, pod = single(waiting("ContainerCreating"), phase="Pending")
+    cluster.event(pod, "FailedMount", 'MountVolume.SetUp failed for volume "c" : timed out', last_seen_at=NOW - 300)
+    assert one_loop(cluster).diagnosis.cause is Cause.VOLUME
+    cluster.event(pod, "Pulling", 'Pulling image "api:1"', kind="Normal", last_seen_at=NOW - 200)
+    assert restarts(cluster.snapshot()).loops == ()
+    cluster.event(pod, "FailedMount", 'MountVolume.SetUp failed for volume "c" : timed out', last_seen_at=NOW - 100)
+    assert one_loop(cluster).diagnosis.cause is Cause.VOLUME
+
+
+def test_a_node_that_was_not_given_is_no_lost_node() -> None:
+    """Where some nodes are missing from the input, a pod's exit code is believed before its node is called gone."""
+    cluster, _ = single(crashed(1), node="node-2", previous_log="ValueError: bad shape")
+    assert told(one_loop(cluster)) == (Cause.NODE_LOST, SURE)
+    partial = FrozenMap({"Node": Presence.PARTIAL})
+    (loop,) = restarts(replace(cluster.snapshot(), presence=partial)).loops
+    assert loop.diagnosis.cause is Cause.ERROR_EXIT
+    unknown, _ = single(crashed(255, "Unknown"), node="node-2")
+    (loop,) = restarts(replace(unknown.snapshot(), presence=partial)).loops
+    assert told(loop) == (Cause.NODE_LOST, LIKELY)
 
 
 def test_a_message_keeps_its_end_and_no_secret() -> None:

@@ -129,6 +129,9 @@ def _reference(members: Sequence[EnvironmentMember], rule: Rule) -> EnvironmentM
 _MEMORY_CAUSES = frozenset({Cause.OOM_OWN_LIMIT, Cause.OOM_NODE, Cause.CHILD_KILLED, Cause.HEAP_LIMIT})
 _CPU_CAUSES = frozenset({Cause.CPU_THROTTLED})
 _TIME_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE, Cause.CHILD_TIMEOUT})
+_NODE_CAUSES = frozenset(
+    {Cause.REJECTED, Cause.RUNTIME, Cause.VOLUME, Cause.NODE_LOST, Cause.PREEMPTED}
+)  # no version's doing
 _PROBE_CAUSES = frozenset({Cause.STARTUP_PROBE, Cause.LIVENESS_PROBE})
 
 
@@ -151,7 +154,7 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
         parts += _shares(mine, theirs, CPU, reference)
     if cause in _PROBE_CAUSES:
         parts += _probe_differences(mine, theirs, reference)
-    if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES:
+    if not parts and cause not in _TIME_CAUSES | _MEMORY_CAUSES | _CPU_CAUSES | _NODE_CAUSES:
         my_version, their_version = image_version(mine.image), image_version(theirs.image)
         if my_version != their_version:
             parts.append(f"version {my_version} where {reference.environment} has {their_version}")

@@ -15,7 +15,6 @@ from planner.health.restarts.causes_children import dying_children, killed_child
 from planner.health.restarts.causes_memory import out_of_memory, runtime_memory
 from planner.health.restarts.causes_nodes import is_refused, node_lost, probes, refused
 from planner.health.restarts.causes_start import (
-    START_EVENTS,
     bad_command,
     config,
     image,
@@ -73,7 +72,7 @@ def is_troubled(case: ContainerCase) -> bool:
     if state.state == "waiting":
         if state.reason not in ("", "ContainerCreating", "PodInitializing"):
             return True
-        return bool(case.pod.node_name) and any(event.reason in START_EVENTS for event in case.events)
+        return bool(case.pod.node_name) and bool(case.start_failures)
     if (
         case.is_init
         and case.container.restart_policy != "Always"

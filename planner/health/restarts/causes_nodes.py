@@ -46,17 +46,19 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
         return diagnosis("node.preempted" if preempted else outcome, told, node=pod.node_name)
     if evicted or outcome == "evicted":
         return _evicted(question, pod.message or (evicted[-1].message if evicted else ""))
+    unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error")
     is_missing = case.has_nodes and bool(pod.node_name) and node is None
+    if is_missing and not case.has_every_node:  # the node may just not have been given
+        is_missing = unknown_end or question.exit_code is None
     is_down = node is not None and not is_ready(node)
     is_lost, is_untold = outcome == "node.lost", question.ended_as == "ContainerStatusUnknown"
     rebooted = [*question.near_node_events(*NODE_GONE_EVENTS), *question.events(*NODE_GONE_EVENTS)]
-    unknown_end = question.exit_code == 255 and question.ended_as in ("Unknown", "Error")
     is_ended = rebooted and (unknown_end or question.exit_code in (137, 143, None))
     if not (is_missing or is_down or is_lost or is_untold or is_ended):
         return None
     is_on_spot = node is not None and is_spot(node)
     said = (
-        (is_missing, f"node {pod.node_name} isn't in the cluster any more"),
+        (is_missing, f"node {pod.node_name} isn't in the {'cluster any more' if case.has_every_node else 'input'}"),
         (is_down, f"node {pod.node_name} isn't Ready"),
         (is_lost, f"pod: {with_message(pod.reason, pod.message)}"),
         (is_untold, "ended: ContainerStatusUnknown: the kubelet no longer found the container"),
@@ -66,7 +68,7 @@ def node_lost(question: TroubledCase) -> Diagnosis | None:
         *(status(text) for is_so, text in said if is_so),
         *map(event_told, rebooted[-1:]),
         *([spec(f"node {pod.node_name} is a spot or preemptible node")] if is_on_spot else []),
-        confidence=Confidence.CERTAIN if is_lost or is_missing else Confidence.LIKELY,
+        confidence=Confidence.CERTAIN if is_lost or (is_missing and case.has_every_node) else Confidence.LIKELY,
         spot=", a spot node" if is_on_spot else "",
     )
 
@@ -127,9 +129,9 @@ _REJECTED: Final = "Pod was rejected"
 
 def is_refused(pod: Pod) -> bool:
     """Whether its node's kubelet didn't admit the pod: it failed with a reason, and none of its containers ever ran."""
-    outcome = outcome_of("pod", pod.reason)
     if pod.phase != "Failed" or not pod.reason or not pod.node_name:
         return False
+    outcome = outcome_of("pod", pod.reason)
     has_run = any(
         state.started_at is not None or state.exit_code is not None or state.restart_count for state in pod.containers
     )

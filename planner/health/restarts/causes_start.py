@@ -15,13 +15,6 @@ from planner.health.restarts.signs import Sign
 from planner.health.restarts.status_messages import outcome_of_message, quoted, with_message
 from planner.kubernetes.status_reasons import outcome_of
 
-START_EVENTS: Final = (
-    "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "FailedPrepareDynamicResources",
-)  # fmt: skip
-"""Events of a pod whose containers can't be created; its status says ContainerCreating then.
-
-Source: kubernetes `pkg/kubelet/events/event.go`, `pkg/controller/volume/attachdetach`.
-"""
 _NO_IMAGE: Final = {
     "image.platform": ("no match for platform", "exec format"),
     "image.denied": ("unauthorized", "denied", "forbidden", "authentication", "401", "403"),
@@ -30,6 +23,7 @@ _NO_IMAGE: Final = {
     "image.unreachable": ("no such host", "i/o timeout", "connection refused", "deadline exceeded", "tls"),
 }
 """Outcome → what registries and runtimes say; the first that is said counts."""
+_OF_VOLUMES: Final = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
 _OF_SANDBOX: Final = ("start.network", "start.disk", "start.slow", "start.exhausted")
 """What may keep a sandbox from being made as well as a container."""
 
@@ -56,7 +50,7 @@ def config(question: TroubledCase) -> Diagnosis | None:
         said = f": {quoted(message)}" if message else ""
         waits = status(f"waiting: {with_message(state.reason, message)}")
         return diagnosis(outcome or "config.unsaid", waits, said=said, **words)
-    mounts = question.events("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+    mounts = [event for event in question.case.start_failures if event.reason in _OF_VOLUMES]
     if not mounts or state.state != "waiting":
         return None
     last = mounts[-1]
@@ -111,7 +105,7 @@ def _runtime_error(question: TroubledCase, reason: str, message: str) -> Diagnos
 
 def not_created(question: TroubledCase) -> Diagnosis | None:
     """The pod waits in ContainerCreating, and an event says that its node can't make its sandbox or prepare its devices."""
-    failed = question.events("FailedCreatePodSandBox", "FailedPrepareDynamicResources")
+    failed = [event for event in question.case.start_failures if event.reason not in _OF_VOLUMES]
     if not failed or question.case.state.state != "waiting":
         return None
     last, node = failed[-1], question.case.pod.node_name

@@ -25,6 +25,21 @@ _NO_LOG: Final = digest(())
 _NO_SIGNS: Final = signs_of.read(())
 
 
+START_EVENTS: Final = (
+    "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "FailedPrepareDynamicResources",
+)  # fmt: skip
+"""Events of a pod whose containers can't be created; its status says ContainerCreating then.
+
+Source: kubernetes `pkg/kubelet/events/event.go`, `pkg/controller/volume/attachdetach`.
+"""
+_AFTER_START: Final = ("Pulling", "Pulled", "Created", "Started")
+
+
+def _at(event: Event) -> float:
+    """When it was seen last; one without a time is taken for the latest."""
+    return event.last_seen_at if event.last_seen_at is not None else float("inf")
+
+
 class ContainerCase(Record):
     """One container of one pod with all that is known about it."""
 
@@ -36,6 +51,7 @@ class ContainerCase(Record):
     taken_at: float
     node: Node | None  # None: not bound, or the node isn't in the snapshot
     has_nodes: bool  # whether the snapshot lists nodes at all
+    has_every_node: bool  # and none is known to be missing
     has_events: bool  # whether the snapshot lists events
     events: tuple[Event, ...]  # about the pod, those that name another container left out
     node_events: tuple[Event, ...]
@@ -44,6 +60,19 @@ class ContainerCase(Record):
     signs: Signs  # of both logs
     digest: Digest  # of both logs
     usage: Usage | None
+
+    @property
+    def start_failures(self) -> tuple[Event, ...]:
+        """Events of what keeps the container from being created (`START_EVENTS`), oldest first, without those that are past.
+
+        Volumes are mounted and the sandbox is made before an image is pulled: once it is, they succeeded. Source: kubernetes
+        `pkg/kubelet/kubelet.go` `SyncPod`, `pkg/kubelet/kuberuntime/kuberuntime_manager.go` `SyncPod`.
+        """
+        failures = [event for event in self.events if event.reason in START_EVENTS]
+        if not failures:
+            return ()
+        succeeded = max((_at(event) for event in self.events if event.reason in _AFTER_START), default=0.0)
+        return tuple(sorted((event for event in failures if _at(event) >= succeeded), key=_at))
 
     @property
     def key(self) -> tuple[str, str]:
@@ -115,6 +144,7 @@ def cases(snapshot: Snapshot, usages: Sequence[Usage] | None = None) -> tuple[Co
                     taken_at=snapshot.taken_at,
                     node=nodes.get(pod.node_name),
                     has_nodes=bool(nodes),
+                    has_every_node=not snapshot.presence.get(NODE.name, Presence.PRESENT).is_lacking,
                     has_events=not snapshot.presence.get("Event", Presence.PRESENT).is_lacking,
                     events=tuple([event for event in of_pod if _is_about(event, pod, container.name)])
                     if of_pod
