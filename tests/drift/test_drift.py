@@ -14,7 +14,7 @@ from planner.health.drift.services import drift, findings
 from planner.health.drift.values import image_version
 from planner.health.memory.pod_names import pod_name_pattern
 from planner.inventory.usage import Usage
-from planner.kubernetes.records import Container, PodSpec, Probe, Strategy
+from planner.kubernetes.records import Container, ContainerState, PodSpec, Probe, Strategy
 from tests.builders.records import amounts
 from tests.restarts.cases import GIB, MIB, NOW, Cluster, container, crashed
 
@@ -100,6 +100,22 @@ def test_trouble_with_more_than_the_reference_has_is_not_explained() -> None:
     cluster.node()
     cluster.pod(cluster.workload("api", "dev", spec("4Gi")), crashed(137, "OOMKilled"))
     cluster.pod(cluster.workload("api", "prod", spec("2Gi")), working_set=GIB)
+    assert only(cluster).explanations == ()
+
+
+def test_another_version_explains_no_refusal_of_a_node() -> None:
+    cluster = Cluster()
+    cluster.node()
+    refused = ContainerState(name="")
+    dev = PodSpec(containers=(container(image="registry/app/api:2"),))
+    cluster.pod(
+        cluster.workload("api", "dev", dev),
+        refused,
+        phase="Failed",
+        reason="SysctlForbidden",
+        message="Pod was rejected: x",
+    )
+    cluster.pod(cluster.workload("api", "prod", PodSpec(containers=(container(),))))
     assert only(cluster).explanations == ()
 
 

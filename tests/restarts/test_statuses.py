@@ -331,6 +331,35 @@ def test_a_message_keeps_its_end_and_no_secret() -> None:
     assert outcome_of_message("start", "x" * 100_000 + " exec format error")[0] == "command.cpu"
 
 
+# ── last words of programs on GPUs ───────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(
+    ("line", "cause", "what"),
+    [
+        ("RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version", Cause.GPU_DRIVER, "too old"),
+        ("RuntimeError: Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU", Cause.GPU_DRIVER, "no NVIDIA driver"),
+        ("ImportError: libcuda.so.1: cannot open shared object file: No such file or directory", Cause.GPU_DRIVER, "no NVIDIA driver"),
+        ("Failed to initialize NVML: Driver/library version mismatch", Cause.GPU_DRIVER, "NVIDIA driver"),
+        ("RuntimeError: No CUDA GPUs are available", Cause.GPU_DRIVER, "sees no GPU"),
+        ("RuntimeError: CUDA error: uncorrectable ECC error encountered", Cause.GPU_DRIVER, "fails or is taken"),
+        ("RuntimeError: CUDA error: no kernel image is available for execution on the device", Cause.GPU_DRIVER, "isn't built"),
+        ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", Cause.GPU_MEMORY, "KV cache"),
+        ("torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1970, unhandled system error", Cause.DEPENDENCY, "NCCL"),
+        ("huggingface_hub.errors.GatedRepoError: 401 Client Error.", Cause.CONFIG, "may not download"),
+    ],
+)  # fmt: skip
+def test_last_words_of_programs_on_gpus(line: str, cause: Cause, what: str) -> None:
+    loop = one_loop(single(crashed(1), previous_log=f"starting\n{line}")[0])
+    assert told(loop) == (cause, LIKELY)
+    assert what in loop.diagnosis.what
+    assert loop.suggestion is None
+
+
+def test_a_gpus_warning_before_another_error_is_not_the_cause() -> None:
+    log = "Failed to initialize NVML: Driver Not Loaded\nKeyError: 'DATABASE_URL'"
+    assert one_loop(single(crashed(1), previous_log=log)[0]).diagnosis.cause is Cause.CONFIG
+    assert restarts(single(RUNNING, log=log)[0].snapshot()).loops == ()
+
+
 # ── certain only where what would contradict was looked at ───────────────────────────────────────────────────────────
 PROBE = Probe(handler="exec", initial_delay_seconds=1, period_seconds=3, failure_threshold=3)
 

@@ -11,7 +11,7 @@ from typing import Final
 from planner.health.restarts.lines import template
 from planner.health.restarts.model import Confidence, Diagnosis, Evidence, EvidenceSource
 from planner.health.restarts.question import OUTCOMES, TroubledCase, counted, diagnosis, ending, event_told, status
-from planner.health.restarts.signs import Sign
+from planner.health.restarts.signs import GPU_PROGRAMS, Sign
 from planner.health.restarts.status_messages import outcome_of_message, quoted, with_message
 from planner.kubernetes.status_reasons import outcome_of
 
@@ -140,10 +140,12 @@ def bad_command(question: TroubledCase) -> Diagnosis | None:
 
 
 def named_in_log(question: TroubledCase) -> Diagnosis | None:
-    """It ended by itself with an error, and the log names a missing setting, program or module, else something the program
-    needs that doesn't answer; the last of several says why."""
+    """It ended by itself with an error, and the log names a missing setting, program or module, or what is wrong with its GPU,
+    else something the program needs that doesn't answer; the last of several says why."""
     signs, code = question.case.signs, question.exit_code
-    hits = signs.of(Sign.CONFIG, Sign.COMMAND) or signs.of(Sign.DEPENDENCY)
+    hits = signs.of(Sign.CONFIG, Sign.COMMAND, *GPU_PROGRAMS) or signs.of(Sign.DEPENDENCY)
     if not hits or code in (0, 137, 143, None):
         return None
-    return diagnosis(f"log.{hits[-1].sign}", counted(hits), ending(question), code=code)
+    return diagnosis(
+        f"log.{hits[-1].sign}", counted(hits), ending(question), code=code, node=question.case.pod.node_name
+    )

@@ -32,8 +32,18 @@ class Sign(StrEnum):
     CONFIG = "config"
     DEPENDENCY = "dependency"
     CRASH = "crash"
+    GPU_DRIVER = "gpu_driver"  # missing, too old, or of another version than its libraries
+    GPU_MISSING = "gpu_missing"  # the program sees no GPU
+    GPU_BROKEN = "gpu_broken"  # the card fails or is taken
+    GPU_IMAGE = "gpu_image"  # built for other GPUs
+    KV_CACHE = "kv_cache"  # an inference server's cache doesn't fit into what the weights leave
+    NCCL = "nccl"  # the ranks of a job don't reach one another
+    MODEL_ACCESS = "model_access"  # weights that may not be downloaded
 
 
+GPU_PROGRAMS = (
+    Sign.GPU_DRIVER, Sign.GPU_MISSING, Sign.GPU_BROKEN, Sign.GPU_IMAGE, Sign.KV_CACHE, Sign.NCCL, Sign.MODEL_ACCESS,
+)  # fmt: skip
 _TABLE = table_beside(__name__, "signs.tsv").decode()  # sign, program, pattern
 _LINES = tuple(line.split("\t") for line in _TABLE.splitlines() if not line.startswith("#"))
 _SIGNS = tuple((Sign(sign), program, re.compile(pattern)) for sign, program, pattern in _LINES)
@@ -45,6 +55,8 @@ _HINTS = (
     "cudaerror", "no module", "shm", "find or load", "refused", "not known", "no such", "timeout", "timed out",
     "missing", "required", "not set", "oom", "fault", "core dumped", "panic:", "fatal error", "smashing", "died",
     "connect", "econn", "translate host", "resolution", "enotfound", "eai_again", "configur", "config", "sigsegv",
+    "cuda", "nvml", "nvidia driver", "nvrm", "no hip gpus", "ecc error", "fallen off", "gpu is lost", "kernel image", "not compatible with",
+    "cache blocks", "kv cache", "nccl", "collective operation", "gated", "access to model", "repositorynotfound", "401 client error",
 )  # fmt: skip
 
 
