@@ -282,7 +282,7 @@ class SchedulingQueue:
             found.append(self._by_itself(self._active[0][2]))
         if self._nominated:
             self._nominated = [p for p in self._nominated if not has_left(p)]
-            found += [self._by_itself(pod) for pod in self._nominated if self._is_woken(pod)]
+            found += self._first_of([pod for pod in self._nominated if self._is_woken(pod)])
         for line in self._unschedulable:
             if not line.is_woken:
                 line.scanned = self._wakes(line, line.scanned)
@@ -303,6 +303,18 @@ class SchedulingQueue:
         if self._active and pod is self._active[0][2]:
             heappop(self._active)
         return pod
+
+    def _first_of(self, pods: Sequence[LivePod]) -> list[tuple[Key, Member]]:
+        """Of pods that stand in no line, those who may be first: of thousands nominated at once only the first of each moment of
+        refusal is looked at, priority, turn and place going before the rest of the key."""
+        if self._tries_again or len(pods) < _MOST_LINES:
+            return [self._by_itself(pod) for pod in pods]
+        first: dict[int, tuple[tuple[int, int, int], LivePod]] = {}
+        for pod in pods:
+            place, known = (-pod.priority, pod.turn, pod.queued_at), first.get(pod.failed_tick)
+            if known is None or place < known[0]:
+                first[pod.failed_tick] = place, pod
+        return [self._by_itself(pod) for _, pod in first.values()]
 
     def _by_itself(self, pod: LivePod) -> tuple[Key, Member]:
         """A pod that stands in no line."""

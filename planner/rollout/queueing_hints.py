@@ -12,6 +12,14 @@ from planner.scheduling.filters import Fails
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import carried_terms
 
+# As plain numbers, since looking a member up in its enumeration costs more than all that is done with it here.
+_DEVICE_ERROR, _DEVICES, _CLAIM_ELSEWHERE, _PORTS, _SPREAD, _AFFINITY, _ANTI_AFFINITY, _EXISTING_ANTI_AFFINITY = map(
+    int,
+    (
+        Fails.DEVICE_ERROR, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.PORTS, Fails.SPREAD, Fails.AFFINITY, Fails.ANTI_AFFINITY,
+        Fails.EXISTING_ANTI_AFFINITY,
+    ),
+)  # fmt: skip
 _FREED_BY_REMOVAL = frozenset(
     (Fails.RESOURCES, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.EXCLUSIVE_CLAIM, Fails.DISK, Fails.VOLUME_LIMIT)
 )
@@ -33,25 +41,25 @@ class ClusterEvent(Record, kw_only=False, eq=False):
         other = self.shape
         if self.is_nodes:
             return True
-        if Fails.DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
+        if _DEVICE_ERROR in refused:  # an error is no refusal: the pod is tried again and again
             return True
         if self.frees_claim:
-            return not refused.isdisjoint((Fails.DEVICES, Fails.CLAIM_ELSEWHERE))
+            return not refused.isdisjoint((_DEVICES, _CLAIM_ELSEWHERE))
         if self.is_removal and not refused.isdisjoint(_FREED_BY_REMOVAL):
             return True
-        if self.is_removal and Fails.PORTS in refused:
+        if self.is_removal and _PORTS in refused:
             wanted = {(p.port, p.protocol) for p in shape.host_ports}
             if any((p.port, p.protocol) in wanted for p in other.host_ports):
                 return True
-        if Fails.SPREAD in refused and other.namespace == shape.namespace:
+        if _SPREAD in refused and other.namespace == shape.namespace:
             if any(labels_match(s.selector, other.labels) for s in shape.hard_spread):
                 return True
-        if not self.is_removal and Fails.AFFINITY in refused:
+        if not self.is_removal and _AFFINITY in refused:
             return any(t.matches(cluster, other.namespace, other.labels) for t in shape.affinity)
-        if self.is_removal and Fails.ANTI_AFFINITY in refused:
+        if self.is_removal and _ANTI_AFFINITY in refused:
             if any(t.matches(cluster, other.namespace, other.labels) for t in shape.anti_affinity):
                 return True
-        if self.is_removal and Fails.EXISTING_ANTI_AFFINITY in refused:
+        if self.is_removal and _EXISTING_ANTI_AFFINITY in refused:
             anti, _ = carried_terms(other.namespace, other.labels, other.spec)
             return any(t.matches(cluster, shape.namespace, shape.labels) for t in anti)
         return False

@@ -328,8 +328,9 @@ class Simulation:
         return did_something
 
     def _try(self, pod: LivePod) -> bool:
-        rivals = min(len(self.scheduler.nominations), len(pod.shape.candidates))
-        self.work.spend(units_of_attempt(pod.shape) + _NOMINATED_UNITS * rivals)
+        nominated = len(self.scheduler.nominations)
+        rivals = _NOMINATED_UNITS * min(nominated, len(pod.shape.candidates))
+        self.work.spend(units_of_attempt(pod.shape) + rivals + nominated)
         attempt = self.queue.attempt(pod)
         self.claims.refusals.pop(pod.number, None)
         if attempt.node != NOWHERE:

@@ -46,6 +46,8 @@ def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if not run.is_counted and run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
+    if all(_is_too_large_for_its_node(run, revision) for revision in revisions):
+        return True
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
     proofs = (is_refused, _is_exchangeable, _finds_room)
@@ -64,6 +66,19 @@ def is_refused(run: Run, revision: Revision) -> bool:
         return False
     refusal = admission.refusal(after.namespace, "", admission.prepare(after.namespace, after.template.spec))
     return refusal is not None and not refusal.quota
+
+
+def _is_too_large_for_its_node(run: Run, revision: Revision) -> bool:
+    """Whether a node that a DaemonSet should run on is too small for its pod even empty: it then isn't done in any placement, whoever
+    comes first and whomever it preempts."""
+    cluster, key = run.simulation.cluster, revision.after.key
+    if not revision.after.traits.is_per_node or run.done[key] or cluster.later:
+        return False
+    waiting = (pod.shape for pod in run.pods[key] if not (pod.is_bound or pod.is_gone))
+    return any(
+        len(shape.candidates) == 1 and any(cluster.allocatable[row, shape.candidates[0]] < amount for row, amount in shape.asks)
+        for shape in waiting
+    )  # fmt: skip
 
 
 def _finds_room(run: Run, revision: Revision) -> bool:

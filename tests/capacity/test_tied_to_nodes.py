@@ -70,6 +70,8 @@ def test_a_daemon_set_that_preempts_looks_for_no_nodes(plays: list[int]) -> None
     assert found.verdict is Verdict.STUCK
     assert found.reason is Reason.INSUFFICIENT_RESOURCE
     assert str(found.growth) == "more nodes don't help: a pod of it can only run on small"
+    assert found.ties is not None
+    assert (found.ties.proven, found.ties.runs) == (True, 0)  # small is too small even empty, whomever it preempts
     assert not plays
 
 
