@@ -65,12 +65,12 @@ def _template(cluster: Cluster, pool: NodePool, members: Sequence[Node], place: 
     likely = sorted(here or members, key=lambda node: node.is_cordoned)
     if likely:
         node = likely[0]
-        labels = node.labels if here or not place else _moved(node, place)
+        labels = node.labels if here or not place else labels_in_zone(node, place)
         return bare_copy(replace(node, labels=FrozenMap(labels), is_cordoned=False), node.name)
     return _made(cluster, pool, place)
 
 
-def _moved(node: Node, place: str) -> dict[str, str]:
+def labels_in_zone(node: Node, place: str) -> dict[str, str]:
     """The labels of a node like this one in another zone."""
     old = zone(node)
     return {key: place if value == old and key.endswith("/zone") else value for key, value in node.labels.items()}

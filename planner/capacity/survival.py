@@ -130,13 +130,14 @@ class Together(Record):
 
 
 class Upgrade(Record):
-    """A pool's upgrade; `budgets`: those that hold pods back."""
+    """A pool's upgrade; `budgets`: those that hold pods back; `is_known`: whether it gets through is known."""
 
     pool: str
     strategy: UpgradeStrategy
     is_done: bool
     budgets: tuple[str, ...]
     sentence: Text
+    is_known: bool = True
 
 
 class Survival(Record):
@@ -479,8 +480,9 @@ def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrad
             (step,) = apply(cluster, [Change(kind=ChangeKind.UPGRADE, target=name, value=value)], [said]).steps
             collector.clear_up()  # what playing it left in cycles
             yield Upgrade(
-                pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence
-            )
+                pool=name, strategy=strategy, is_done=step.is_done, budgets=step.budgets, sentence=step.sentence,
+                is_known=step.is_known,
+            )  # fmt: skip
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,7 @@ from planner.capacity.what_if import (
     upgrade_batches,
     way_of_upgrading,
     without_taint,
+    zone_doubt,
 )
 from planner.ground.errors import ChangeError, NotKnownError
 from planner.ground.records import Record, replace
@@ -144,6 +145,8 @@ def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster
         raise case.refused(f"pool {pool.name} can't be upgraded{way.why_not}")
     _check_devices(case, pool)
     _check_cordons(case, pool.nodes, prepared)
+    if doubt := zone_doubt(case, way):
+        raise _not_played(f"not known: {doubt}", one)
     batches = upgrade_batches(case, way)
     if len(batches) > _MOST_STAGES:
         raise _not_played(f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {_MOST_STAGES}", one)

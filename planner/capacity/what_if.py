@@ -16,6 +16,7 @@ from planner.capacity.drain import DrainResult, described, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.losses import is_unplayed
+from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_pools import NodePool, pools
 from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
@@ -25,6 +26,7 @@ from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, RESTAR
 from planner.ground.words import Text, count, duration, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
+from planner.kubernetes.clouds import cloud_of, clouds_of
 from planner.kubernetes.kinds import JOB, POD, kind_in
 from planner.kubernetes.nodes import is_silent, zone
 from planner.kubernetes.records import (
@@ -60,13 +62,20 @@ _TOLD = ("status_replicas", "ready_replicas", "available_replicas", "updated_rep
 
 
 class Step(Record):
-    """What one change came to. `is_done` is False where it doesn't get through; `budgets`: that hold pods of an upgrade back."""
+    """What one change came to. `is_done` is False where it doesn't get through, or where that isn't known (`is_known`); `budgets`: that
+    hold pods of an upgrade back; `unplaced`: of its evicted pods those that wait for a node at worst."""
 
     change: Change
     is_done: bool
     sentence: Text
     drain: DrainResult | None = None
     budgets: tuple[str, ...] = ()
+    unplaced: int = 0
+    is_known: bool = True
+
+    @property
+    def mark(self) -> str:
+        return ("✓" if self.is_done else "✗") if self.is_known else "?"
 
 
 class Changed(Record):
@@ -478,7 +487,36 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
     if way.why_not:
         return case.snapshot, case.step(f"pool {case.pool().name} can't be upgraded{way.why_not}", is_done=False)
     steps = list(upgrade_steps(case))
-    return steps[-1].after, _upgraded(case, [step.run for step in steps], way.how, steps[0].of)
+    made = _upgraded(case, [step.run for step in steps], way.how, steps[0].of)
+    if doubt := zone_doubt(case, way, made):
+        made = replace(made, is_done=False, is_known=False, sentence=Text(f"not known: {doubt}"))
+    return steps[-1].after, made
+
+
+def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
+    """What the zone of a node that comes would decide, where nobody knows that zone; "" where it decides nothing. `made`: the upgrade
+    with each in the zone of the one that it comes for.
+
+    GKE gives it that zone (`Cloud.surges_in_zone`); AKS spreads nodes over zones by best effort (Azure/AKS#2529, Azure/AKS#3292). So
+    the upgrade is played with the nodes that come in each zone of the pool.
+    """
+    members = [case.cluster.nodes[case.cluster.node_index[name]] for name in case.pool().nodes]
+    zones = sorted({zone(node) for node in members} - {""})
+    is_told = all((cloud := cloud_of(node)) is not None and cloud.surges_in_zone for node in members)
+    if is_told or len(zones) < 2 or not 0 < way.surge < len(members):
+        return ""
+    made = made or _upgraded(case, [step.run for step in upgrade_steps(case)], way.how, 0)
+    for place in zones:
+        runs = [step.run for step in upgrade_steps(case, place=place)]
+        other = _upgraded(case, runs, way.how, len(runs))
+        if other.is_done is not made.is_done or _most_unplaced(runs) != made.unplaced:
+            by = next((f", which {cloud.name} chooses" for cloud in clouds_of(members)), "")
+            other_waits, waits = (
+                count(number, "evicted pod waits", "evicted pods wait")
+                for number in (_most_unplaced(runs), made.unplaced)
+            )
+            return f"the zone of the surge node{by}: in {place} {other_waits} for a node, in the zone of the node that goes {waits}"
+    return ""
 
 
 class UpgradeStep(Record):
@@ -492,9 +530,12 @@ class UpgradeStep(Record):
     of: int
 
 
-def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None) -> Iterator[UpgradeStep]:
-    """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it."""
-    cluster, batches = case.cluster, upgrade_batches(case, way_of_upgrading(case))
+def upgrade_steps(
+    case: ChangeCase, watch: Callable[[Simulation, float], None] | None = None, *, place: str = ""
+) -> Iterator[UpgradeStep]:
+    """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it; `place`: the zone of
+    the nodes that come before others go."""
+    cluster, batches = case.cluster, upgrade_batches(case, way_of_upgrading(case), place)
     for batch in batches[:_MOST_BATCHES]:
         larger = at_rest(_with_nodes(cluster.snapshot, batch.ahead))
         run = play(larger, batch.nodes, watch=watch)
@@ -506,16 +547,16 @@ def upgrade_steps(case: ChangeCase, watch: Callable[[Simulation, float], None] |
 
 
 class Batch(Record):
-    """`nodes` go together. Of the new ones, each in the zone of the one that it comes for, `ahead` are there before, and `again` come as
-    they have gone: the same machines by another name, with the hostnames that they had."""
+    """`nodes` go together. Of the new ones `ahead` are there before, each in the zone of the one that it comes for or in another one that
+    was asked for, and `again` come as they have gone: the same machines by another name, with the hostnames that they had."""
 
     nodes: tuple[str, ...]
     ahead: tuple[Node, ...]
     again: tuple[Node, ...]
 
 
-def upgrade_batches(case: ChangeCase, way: Way) -> list[Batch]:
-    """The batches in their order; none where it can't be upgraded."""
+def upgrade_batches(case: ChangeCase, way: Way, zone_ahead: str = "") -> list[Batch]:
+    """The batches in their order; none where it can't be upgraded. `zone_ahead`: of the nodes that come before."""
     cluster, found, nodes = case.cluster, list[Batch](), () if way.why_not else case.pool().nodes
     while nodes:
         names, nodes = nodes[: way.surge + way.unavailable], nodes[way.surge + way.unavailable :]
@@ -523,7 +564,8 @@ def upgrade_batches(case: ChangeCase, way: Way) -> list[Batch]:
         for place, name in enumerate(names):
             old = cluster.nodes[cluster.node_index[name]]
             called = next(one for number in count_up() if (one := f"{name}-up{number}") not in cluster.node_index)
-            node = bare_copy(old, called)
+            moved = labels_in_zone(old, zone_ahead) if zone_ahead and place < way.surge else old.labels
+            node = bare_copy(replace(old, labels=FrozenMap(moved)), called)
             kept = {HOSTNAME: old.labels.get(HOSTNAME, name)} if place >= way.surge else {}
             new.append(replace(node, labels=FrozenMap({**node.labels, **kept})))
         found.append(Batch(nodes=names, ahead=tuple(new[: way.surge]), again=tuple(new[way.surge :])))
@@ -561,7 +603,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
     name = case.change.target.removeprefix("pool/")
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
-    unplaced = max(sum(1 for pod in run.simulation.queue.pods() if pod.number > 0) for run in runs)
+    unplaced = _most_unplaced(runs)
     sentence = f"pool {name} upgraded in {count(batches, 'step')} ({how}): {count(evicted, 'pod')} evicted"
     if batches > len(runs):
         sentence += f" in the {count(len(runs), 'step that was', 'steps that were')} played"
@@ -571,7 +613,12 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
         sentence += f"; {len(held):,} held back by {by} (GKE deletes them after {PATIENCE})"
     if unplaced:
         sentence += f"; at worst {count(unplaced, 'evicted pod waits', 'evicted pods wait')} for a node"
-    return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets)
+    return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets, unplaced=unplaced)
+
+
+def _most_unplaced(runs: Iterable[EvictionRun]) -> int:
+    """Of the evicted pods, how many wait for a node at worst."""
+    return max(sum(1 for pod in run.simulation.queue.pods() if pod.number > 0) for run in runs)
 
 
 # ── taints ───────────────────────────────────────────────────────────────────────────────────────────────────────────

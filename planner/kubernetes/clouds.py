@@ -60,6 +60,7 @@ class Cloud(Record):
     fee_usd_per_hour, fee_is_less : for each cluster, and what may be taken off it, in words
     version_has : what the kubelets' version has in clusters that it runs itself
     prices : what the files of its price list begin with (data/prices), where it isn't the book's own
+    surges_in_zone : a node that is there while one is upgraded comes in that one's zone
     admits_tolerations : its API server has the plugin ExtendedResourceToleration on
     """
 
@@ -91,6 +92,7 @@ class Cloud(Record):
     version_has: str = ""
     prices: str = ""
     has_price_log: bool = False  # the log of price changes that comes with the planner is of it
+    surges_in_zone: bool = False
     admits_tolerations: bool = False
 
     def sells(self, how: str) -> bool:

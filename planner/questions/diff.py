@@ -156,7 +156,8 @@ def _unseen_kinds(sides: Iterable[Snapshot]) -> frozenset[str]:
 def _changed(snapshot: Snapshot, settings: DiffSettings, given: Given, skipped: list[str]) -> tuple[Snapshot, str]:
     said = text_of(settings.changes)
     made = apply(compiled(snapshot), settings.changes, given.limits)
-    skipped += [f"{step.change} doesn't get through: {step.sentence}" for step in made.steps if not step.is_done]
+    words = {True: "doesn't get through", False: "may not get through"}
+    skipped += [f"{step.change} {words[step.is_known]}: {step.sentence}" for step in made.steps if not step.is_done]
     digest = hashlib.blake2b(f"{snapshot.digest}\n{said}".encode(), digest_size=16).hexdigest()
     return replace(made.snapshot, digest=digest), f"{snapshot.source}, after {said}"
 

@@ -50,7 +50,7 @@ QUESTION: Final = Question(
         Listing(name="spare", title="Spare nodes, for any one node", items=lambda found: found.spare, columns=(
             Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
         Listing(name="upgrades", title="Upgrades of node pools", items=lambda found: found.upgrades, columns=(
-            Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", heading="gets through"),
+            Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", lambda one: one.is_done if one.is_known else None, heading="gets through"),
             Column("budgets", lambda one: ", ".join(one.budgets), heading="held back by"), Column("sentence", lambda one: str(one.sentence), heading="what comes of it"))),
     ),
     notes=notes,

@@ -91,7 +91,7 @@ def _told(step: Step) -> str:
         f"{one.count} of {one.workload} {plural(one.count, 'waits', 'wait')} ({one.before} did before): {one.message}"
         for one in (drain.unplaced[:_SHOWN] if drain else ())
     ]
-    return "\n".join([f"{'✓' if step.is_done else '✗'} {step.sentence}", *held, *waiting])
+    return "\n".join([f"{step.mark} {step.sentence}", *held, *waiting])
 
 
 _FIGURES: Final[Listing[WhatIfAnswer, Beside]] = Listing(
@@ -146,7 +146,9 @@ _VERDICTS: Final[Listing[WhatIfAnswer, VerdictChange]] = Listing(
 
 def _status(answer: WhatIfAnswer) -> ExitStatus:
     """A change that doesn't get through is stuck."""
-    return ExitStatus.ANSWERED if all(step.is_done for step in answer.steps) else ExitStatus.STUCK
+    if any(not step.is_done and step.is_known for step in answer.steps):
+        return ExitStatus.STUCK
+    return ExitStatus.ANSWERED if all(step.is_known for step in answer.steps) else ExitStatus.NOT_KNOWN
 
 
 QUESTION: Final = Question(
@@ -164,7 +166,7 @@ QUESTION: Final = Question(
     listings=(_FIGURES, _FITS, _STEPS, _VERDICTS),
     about="""The cluster after changes, made one after another, beside today's.
 
-    Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through.
+    Drains respect PodDisruptionBudgets. Exits 2 where a change doesn't get through, 4 where that isn't known.
     """,
     wants=(Want.POOLS, Want.PRICES),
     status=_status,

@@ -268,7 +268,7 @@ def steps(answer: WhatIfAnswer) -> None:
     box(words.literal(words.sentence(answer.sentence)), title=title)
     for place, step in enumerate(answer.steps, start=1):
         with st.container(border=True):
-            st.markdown(f"{'✓' if step.is_done else '✗'} **{place}. {words.literal(str(step.change))}**")
+            st.markdown(f"{step.mark} **{place}. {words.literal(str(step.change))}**")
             st.markdown(words.literal(words.sentence(step.sentence)))
             if step.drain is not None:
                 _drain(step.drain, place)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import pytest
 
-from planner.capacity.changes import FORMS, ChangeKind, parse_changes, text_of
+from planner.capacity.changes import FORMS, ChangeKind, parse_changes, parse_later, text_of
+from planner.capacity.survival import survival
+from planner.capacity.timeline import Beside
 from planner.capacity.what_if import Changed, apply
-from planner.ground.errors import ChangeError
+from planner.ground.errors import ChangeError, NotKnownError
+from planner.ground.exit_status import ExitStatus
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
+from planner.questions import what_if
+from planner.questions.question import NOTHING
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import Item, budget, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import ZONE, Item, budget, deployment, node, owner, pod, pod_spec, snapshot
 
 
 def made(text: str, *items: Item | list[Item], limits: tuple[PoolLimits, ...] = ()) -> Changed:
@@ -180,6 +188,61 @@ def test_an_upgrade_waits_for_budgets() -> None:
     apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
     found = made("upgrade:t4", pair(), apps, budget("a", minAvailable=2))
     assert "2 held back by a (GKE deletes them after an hour)" in str(found.steps[0].sentence)
+
+
+def zonal(*, is_bound: bool = True, zones: tuple[str, str] = ("a", "b"), cloud: str = "aks") -> list[Item | list[Item]]:
+    """One node of a pool in each of two zones, and a pod whose volume is in the first (`is_bound`)."""
+    pool = "kubernetes.azure.com/agentpool" if cloud == "aks" else "cloud.google.com/gke-nodepool"
+    nodes = [node(f"n{i}", pool="", zone=place, labels={pool: "np1"}) for i, place in enumerate(zones)]
+    claim = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    size, modes = {"storage": "10Gi"}, ["ReadWriteOnce"]
+    match = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zones[0]]}]}]
+    volume: Item = {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "disk", "uid": "v"},
+        "spec": {
+            "accessModes": modes, "capacity": size, "claimRef": {"name": "data", "namespace": "ml", "uid": "c"}, "csi": {"driver": "disk.example", "volumeHandle": "1"},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": match}}, "storageClassName": "zonal",
+        },
+    }  # fmt: skip
+    wish: Item = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml", "uid": "c"},
+        "spec": {"accessModes": modes, "resources": {"requests": size}, "storageClassName": "zonal", "volumeName": "disk"}, "status": {"phase": "Bound"},
+    }  # fmt: skip
+    app = deployment("app", ["n0"], pod_spec(volumes=[claim] if is_bound else []), strategy={"type": "Recreate"})
+    return [*nodes, volume, wish, app]
+
+
+SURGE_IN_A_ZONE = [
+    ({}, ExitStatus.NOT_KNOWN),
+    ({"cloud": "gke"}, ExitStatus.ANSWERED),  # which gives it the zone of the node that goes
+    ({"is_bound": False}, ExitStatus.ANSWERED),  # a pod that may go to any zone
+    ({"zones": ("a", "a")}, ExitStatus.ANSWERED),  # a pool of one zone
+]
+
+
+@pytest.mark.parametrize(("given", "status"), SURGE_IN_A_ZONE)
+def test_the_zone_of_a_surge_node_is_told_by_gke_alone(given: dict[str, Any], status: ExitStatus) -> None:
+    """Azure/AKS#3292: at each door that plays an upgrade."""
+    cluster, is_known = snapshot(*zonal(**given)), status is ExitStatus.ANSWERED
+    change = parse_changes("upgrade:np1=surge:1,unavailable:0")
+    question = what_if.QUESTION
+    answer = question.answer(cluster, what_if.WhatIfSettings(changes=change), NOTHING)
+    assert question.status(answer) is status
+    assert answer.steps[0].mark == ("✓" if is_known else "?")
+    if not is_known:
+        assert str(answer.steps[0].sentence) == (
+            "not known: the zone of the surge node, which AKS chooses: in b 1 evicted pod waits for a node, "
+            "in the zone of the node that goes 0 evicted pods wait"
+        )
+    survived = survival(cluster, upgrades=True).upgrades
+    assert {one.is_known for one in survived if one.strategy is UpgradeStrategy.SURGE} == {is_known}
+    beside = Beside(later=parse_later("5m:upgrade:np1=surge:1,unavailable:0"))
+    asked = partial(rollout, cluster, Scenario(changes=(WorkloadChange(workload="Deployment/ml/app"),)), beside=beside)
+    if is_known:
+        assert asked().verdict is Verdict.COMPLETES
+    else:
+        with pytest.raises(NotKnownError, match="the zone of the surge node"):
+            asked()
 
 
 def test_blue_green_needs_the_pool_twice() -> None:
