@@ -32,6 +32,7 @@ from tests.reference.objects import (
     tolerates,
 )
 from tests.reference.scheduler import Scheduler, set_condition
+from tests.reference.silence import evict, is_silent, mark_pods_not_ready, silence
 
 MOST_ROUNDS = 10_000
 MOST_TICKS = 1_000
@@ -57,6 +58,7 @@ class Simulation:
             for item in self.cluster.of(kind):
                 self.remember_revisions(item)
         self.scheduler = Scheduler(self.cluster)
+        mark_pods_not_ready(self.cluster)
 
     def remember_revisions(self, item: Object) -> None:
         """Which revision is which template; where a dump holds no ControllerRevisions, as far as pods show it."""
@@ -133,7 +135,13 @@ class Simulation:
         looked = [sync_autoscaler(self.cluster, one) for one in self.cluster.of("HorizontalPodAutoscaler")]
         return any(looked)
 
+    def can_end(self, pod: Object) -> bool:
+        """Only a kubelet reports that a deleted pod has ended."""
+        return is_terminating(pod) and not is_silent(self.cluster, pod)
+
     def can_become_ready(self, pod: Object) -> bool:
+        if is_silent(self.cluster, pod):
+            return False
         young = pod["metadata"].get("created") is not None
         states = [one.get("state") or {} for one in pod["status"].get("containerStatuses") or []]
         if any((state.get("waiting") or {}).get("reason") == "CrashLoopBackOff" for state in states):
@@ -161,7 +169,7 @@ class Simulation:
     def is_moving(self) -> bool:
         """Whether a tick has anything to do."""
         return any(
-            is_terminating(pod)
+            self.can_end(pod)
             or self.is_waited_for(pod)
             or (is_bound(pod) and not is_ready(pod) and self.can_become_ready(pod))
             for pod in self.cluster.of("Pod")
@@ -176,7 +184,7 @@ class Simulation:
             for pod in self.cluster.of("Pod")
             if is_bound(pod) and not is_ready(pod) and not is_terminating(pod) and self.can_become_ready(pod)
         ]
-        ending = [pod for pod in self.cluster.of("Pod") if is_terminating(pod)]
+        ending = [pod for pod in self.cluster.of("Pod") if self.can_end(pod)]
         if not starting and not ending and not waiting:
             return False
         self.cluster.tick += 1
@@ -239,7 +247,7 @@ class Simulation:
         spec, status = workload["spec"], workload["status"]
         if status.get("observedGeneration", 0) < workload["metadata"].get("generation", 1):
             return False
-        if any(is_terminating(pod) for pod in self.pods_of(workload)):
+        if any(self.can_end(pod) for pod in self.pods_of(workload)):
             return False
         if workload["kind"] == "Deployment":
             fields = ("updatedReplicas", "replicas", "availableReplicas")
@@ -247,15 +255,23 @@ class Simulation:
         if workload["kind"] == "StatefulSet":
             partition = (spec["updateStrategy"].get("rollingUpdate") or {}).get("partition", 0)
             enough = status["updatedReplicas"] >= spec["replicas"] - partition
-            return bool(enough and status["readyReplicas"] == status["replicas"] == spec["replicas"])
+            ready = status["readyReplicas"] - sum(is_ready(pod) for pod in self.pods_of(workload) if is_terminating(pod))
+            is_one = bool(partition) or status.get("currentRevision") == status["updateRevision"]  # kubectl rollout_status.go
+            return bool(enough and ready == spec["replicas"] and (is_one or status["replicas"] == spec["replicas"]))
         desired = status["desiredNumberScheduled"]
         return bool(status["updatedNumberScheduled"] == desired == status["numberAvailable"])
 
     def happen(self, event: Object) -> None:
         """What somebody else does: ``add`` a Node, ``delete`` one by its name (with its pods, as gc_controller.go gcOrphaned
         takes them), ``taint`` one or write whether it is ``cordoned`` (a NoExecute taint deletes who doesn't tolerate it,
-        taint_eviction.go processPodOnNode), or write ``replicas`` of a ``workload``. Time has passed: a ReplicaSet that was refused tries again."""
-        if "add" in event:
+        taint_eviction.go processPodOnNode), or write ``replicas`` of a ``workload``; ``silence`` a node. Time has passed: a ReplicaSet that was
+        refused tries again."""
+        if "silence" in event:
+            node = self.cluster.kinds["Node"]["", event["silence"]]
+            silence(node)
+            mark_pods_not_ready(self.cluster)
+            self.cluster.tell("node", node)
+        elif "add" in event:
             self.cluster.create(copy.deepcopy(event["add"]))
         elif "delete" in event:
             self.cluster.remove(self.cluster.kinds["Node"]["", event["delete"]])
@@ -277,6 +293,9 @@ class Simulation:
             item = self.cluster.kinds[event["workload"][0]][event["workload"][1:]]
             item["spec"]["replicas"] = event["replicas"]
             item["metadata"]["generation"] = item["metadata"].get("generation", 1) + 1
+        self.time_has_passed()
+
+    def time_has_passed(self) -> None:
         for replica_set in self.cluster.of("ReplicaSet"):
             (replica_set["metadata"].get("work") or {}).update(failures=0, due=None)
         self.settle()
@@ -379,6 +398,9 @@ def simulate(
                     if tries_again:
                         simulation.try_again()
                     simulation.happen(left.pop(0)[1])
+                    continue
+                if evict(simulation.cluster):
+                    simulation.time_has_passed()
                     continue
                 simulation.record()
                 return simulation.outcome("stuck")

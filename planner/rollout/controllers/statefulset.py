@@ -96,10 +96,13 @@ class StatefulSetController(OverRevisions):
 
     def is_complete(self, simulation: Simulation) -> bool:
         """``kubectl rollout status``: the ordinals from the partition up are updated, and all are Ready. With OnDelete old pods
-        may stay as long as the template does; whichever are missing are made of the new revision (`isCurrentRevisionNeeded`)."""
+        may stay as long as the template does; whichever are missing are made of the new revision (`isCurrentRevisionNeeded`). Without a
+        partition the update revision is the current one only once none but its pods are there, none that a silent node keeps
+        (`completeRollingUpdate`)."""
         if self.workload.strategy.kind == ON_DELETE and not self.is_changed:
             return self._all_ready(simulation)
-        standing = simulation.pods.tally(self.key, self.workload.uid).count(lacking=ENDING)
+        tally = simulation.pods.tally(self.key, self.workload.uid)
+        standing = tally.count() if self.is_changed and not self.partition else tally.count(lacking=ENDING)
         wanted = max(0, self.replicas - self.partition)
         is_updated = self._ordinals(simulation).updated >= wanted
         return not self.lacks_revision and is_updated and self._all_ready(simulation) and standing == self.replicas

@@ -1,0 +1,61 @@
+"""Nodes whose kubelet isn't heard: what the node lifecycle controller, taint eviction and the pod garbage collector do about them.
+
+Time is only that they come in their turn: the grace period of the lease is over at once, and `tolerationSeconds` once nobody has
+anything left to do, as in the recordings.
+"""
+
+from __future__ import annotations
+
+from tests.reference.cluster import Cluster
+from tests.reference.objects import Object, is_terminating, tolerates
+
+UNREACHABLE = "node.kubernetes.io/unreachable"
+NO_EXECUTE: Object = {"key": UNREACHABLE, "effect": "NoExecute"}
+
+
+def is_silent(cluster: Cluster, pod: Object) -> bool:
+    """Whether the pod is on such a node."""
+    node = cluster.get("Node", "", pod["spec"].get("nodeName") or "")
+    return node is not None and not_heard(node)
+
+
+def not_heard(node: Object) -> bool:
+    return any(c["type"] == "Ready" and c["status"] == "Unknown" for c in node["status"].get("conditions") or [])
+
+
+def silence(node: Object) -> None:
+    """node_lifecycle_controller.go tryUpdateNodeHealth, doNoScheduleTaintingPass, processTaintBaseEviction."""
+    conditions = [c for c in node["status"].get("conditions") or [] if c["type"] != "Ready"]
+    node["status"]["conditions"] = [*conditions, {"type": "Ready", "status": "Unknown"}]
+    others = [t for t in node["spec"].get("taints") or [] if t["key"] != UNREACHABLE]
+    node["spec"]["taints"] = [*others, {"key": UNREACHABLE, "effect": "NoSchedule"}, dict(NO_EXECUTE)]
+
+
+def mark_pods_not_ready(cluster: Cluster) -> None:
+    """controller_utils.go MarkPodsNotReady: at once, and only the condition."""
+    for pod in cluster.of("Pod"):
+        if is_silent(cluster, pod):
+            for condition in pod["status"].get("conditions") or []:
+                if condition["type"] == "Ready":
+                    condition["status"] = "False"
+
+
+def seconds_left(pod: Object) -> float | None:
+    """taint_eviction.go getMinTolerationTime; None: for ever. What says nothing gets 300 s (admission/defaulttolerationseconds)."""
+    for toleration in pod["spec"].get("tolerations") or []:
+        if tolerates(toleration, NO_EXECUTE):
+            seconds = toleration.get("tolerationSeconds")
+            return None if seconds is None else float(max(0, seconds))
+    return 300.0
+
+
+def evict(cluster: Cluster) -> bool:
+    """taint_eviction.go: those whose time is the next to be over are deleted, whatever a budget says; whether there were any. They have a
+    deletionTimestamp from then on, and stay: only a kubelet reports that a pod has ended."""
+    there = [pod for pod in cluster.of("Pod") if is_silent(cluster, pod) and not is_terminating(pod)]
+    times = [(seconds, pod) for pod in there if (seconds := seconds_left(pod)) is not None]
+    soonest = min((seconds for seconds, _ in times), default=None)
+    for seconds, pod in times:
+        if seconds == soonest:
+            cluster.delete_pod(pod)
+    return bool(times)

@@ -1,0 +1,53 @@
+"""Clusters in which nodes don't answer, for properties: ``silent_case(seed)`` gives what ``simulate`` takes.
+
+A case grows as a random one does, or as one with others in flight; then the kubelets of one or two nodes aren't heard any more. Pods there
+are evicted in their turn, long after all else has come to rest (`tests.reference.silence`).
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+
+from tests.reference.flying_clusters import crowded_case, flying_case
+from tests.reference.objects import Object, controller_of, is_bound, tolerates
+from tests.reference.random_clusters import Case, random_case
+from tests.reference.silence import NO_EXECUTE, UNREACHABLE, silence
+
+STAYS_SECONDS = 86_400  # longer than any of these rollouts takes
+
+
+def silent_case(seed: int) -> Case:
+    """A small cluster some of whose nodes are silent, and a rollout to play on it; the same for the same seed."""
+    rng = random.Random(f"silent {seed}")
+    kinds = (random_case, lambda one: flying_case(one).case, lambda one: crowded_case(one).case)
+    case = kinds[seed % len(kinds)](seed)
+    items = copy.deepcopy(case.items)
+    pods = [item for item in items if item["kind"] == "Pod" and is_bound(item)]
+    changed = {one["name"] for one in case.changes}
+    held = sorted({pod["spec"]["nodeName"] for pod in pods if belongs(pod, changed)})
+    others = sorted({pod["spec"]["nodeName"] for pod in pods} - {*held})
+    nodes = rng.sample(held, min(len(held), rng.choice((1, 1, 1, 2)))) if held and rng.random() < 0.8 else others[:1]
+    for item in items:
+        if item["kind"] == "Node" and item["metadata"]["name"] in nodes:
+            silence(item)
+    for pod in pods:
+        if pod["spec"]["nodeName"] in nodes:
+            stay_a_while(pod)
+    return Case(items, case.changes, case.never_ready)
+
+
+def belongs(pod: Object, names: set[str]) -> bool:
+    return (pod["metadata"].get("labels") or {}).get("app") in names
+
+
+def stay_a_while(pod: Object) -> None:
+    """As admitted (admission/defaulttolerationseconds), and not Ready; a DaemonSet's stays for ever (AddOrUpdateDaemonPodTolerations)."""
+    own = pod["spec"].setdefault("tolerations", [])
+    if not any(tolerates(one, NO_EXECUTE) for one in own):
+        by = controller_of(pod) or {}
+        seconds = {} if by.get("kind") == "DaemonSet" else {"tolerationSeconds": STAYS_SECONDS}
+        own.append({"key": UNREACHABLE, "operator": "Exists", "effect": "NoExecute", **seconds})
+    for condition in pod["status"].get("conditions") or []:
+        if condition["type"] == "Ready":
+            condition["status"] = "False"
