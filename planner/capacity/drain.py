@@ -52,6 +52,7 @@ class DrainResult(Record):
     held_back: tuple[HeldBack, ...]
     unplaced: tuple[Unplaced, ...]
     moved_to: tuple[tuple[str, int], ...]  # (pool, pods that were made anew and are placed there)
+    lost: tuple[str, ...]  # namespace/name of evicted pods without a controller: nothing makes them anew
     unjudged: tuple[tuple[str, int], ...]  # (what owns them, pods that are evicted): what makes them anew isn't played
     findings: tuple[Finding, ...]
 
@@ -109,6 +110,7 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
         held_back=held,
         unplaced=unplaced,
         moved_to=tuple(sorted(placed.items(), key=lambda item: (-item[1], item[0]))),
+        lost=tuple(f"{pod.namespace}/{pod.name}" for pod in run.lost),
         unjudged=tuple(Counter(keys[pod.uid] for pod in run.moved if is_unplayed(cluster, pod)).most_common()),
         findings=_findings(run),
     )
@@ -156,20 +158,31 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
     return tuple(found)
 
 
+def gone_words(names: Sequence[str]) -> str:
+    """``pod ml/train-x has no controller and is gone with its work``."""
+    if len(names) == 1:
+        return f"pod {names[0]} has no controller and is gone with its work"
+    return f"{len(names):,} pods have no controller ({listing(list(names))}) and are gone with their work"
+
+
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
     what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
     fewer = sum(unplaced.count - unplaced.before for unplaced in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
-    where = "; all find another node" if result.evicted else ""
+    others = "all others" if result.lost else "all"
+    where = f"; {others} find another node" if result.evicted > len(result.lost) else ""
     if result.unjudged:
         several = count(sum(number for _, number in result.unjudged), "pod")
         back = "those that are made anew find another node; " if result.moved_to else ""
         where = f"; {back}whether {several} of {listing([key for key, _ in result.unjudged])} {plural(result.unjudged[0][1], 'comes', 'come')} back isn't known"
     if fewer:
         where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
+    if result.lost:
+        where += f"; {gone_words(result.lost)}, which kubectl drain refuses without --force"
     if result.drained:
-        return f"{what} can be drained: {moved}{where}"
+        only = " only with --force" if result.lost else ""
+        return f"{what} can be drained{only}: {moved}{where}"
     budgets = sorted({held_back.budget for held_back in result.held_back if held_back.budget})
     by = f" by the {plural(len(budgets), 'disruption budget')} {', '.join(budgets)}" if budgets else ""
     held = f"{count(len(result.held_back), 'pod is', 'pods are')} held back{by}"

@@ -11,6 +11,7 @@ from itertools import permutations
 from typing import Final
 
 from planner.capacity.changes import ALL, ChangeKind, Later
+from planner.capacity.drain import gone_words
 from planner.capacity.evictions import uncordoned
 from planner.capacity.node_pools import NodePool
 from planner.capacity.queues import is_of_queue
@@ -208,7 +209,14 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
     elif kind is ChangeKind.DRAIN:
         nodes = case.nodes()
         _check_cordons(case, nodes, prepared)
-        found = Happening(after_seconds=at, words=f"{_nodes(nodes)} drained", closes=nodes, drains=nodes)
+        bare = [
+            f"{p.namespace}/{p.name}"
+            for p in case.snapshot.pods
+            if p.node_name in nodes and p.holds_room and p.owner is None
+        ]
+        by_force = f" with --force ({gone_words(bare)})" if bare else ""
+        words = f"{_nodes(nodes)} drained{by_force}"
+        found = Happening(after_seconds=at, words=words, closes=nodes, drains=nodes)
     elif kind is ChangeKind.STOPS_ANSWERING:
         nodes = case.nodes()
         _check_tolerance(case, nodes, prepared, one)

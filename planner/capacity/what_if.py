@@ -12,7 +12,7 @@ from itertools import count as count_up
 from math import inf
 
 from planner.capacity.changes import Change, ChangeKind, whole_number
-from planner.capacity.drain import DrainResult, described, play
+from planner.capacity.drain import DrainResult, described, gone_words, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
 from planner.capacity.losses import is_unplayed
@@ -326,7 +326,9 @@ def _drain(case: ChangeCase) -> tuple[Snapshot, Step]:
     names = case.nodes()
     run = play(case.cluster, names)
     result = described(case.cluster, names, run)
-    return run.simulation.snapshot_now(), case.step(str(result.sentence), is_done=result.drained, drain=result)
+    return run.simulation.snapshot_now(), case.step(
+        str(result.sentence), is_done=result.drained and not result.lost, drain=result
+    )
 
 
 def _uncordon(case: ChangeCase) -> tuple[Snapshot, Step]:
@@ -375,15 +377,22 @@ def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
     before, after = _waiting(case.snapshot), _waiting(snapshot)
     sentence = f"{words}: {count(gone, 'pod')} had to go"
     world = Simulation(case.cluster)
-    doomed = (pod for name in names for pod in world.pods.on(case.cluster.node_index[name]))
+    doomed = [pod for name in names for pod in world.pods.on(case.cluster.node_index[name])]
     unknown = sum(is_unplayed(case.cluster, pod) for pod in doomed)
-    others = "" if gone == unknown else ", all others find another node" if unknown else ", all find another node"
+    bare = _bare(doomed)
+    others = "" if gone == unknown + len(bare) else f", all{' others' if unknown or bare else ''} find another node"
     sentence += f", {after - before:,} of their successors find no node" if after > before else others
     if unknown:
         sentence += (
             f", of {count(unknown, 'pod')} it isn't known whether {plural(unknown, 'it comes', 'they come')} back"
         )
-    return snapshot, case.step(sentence, is_done=after <= before)
+    sentence += f"; {gone_words(bare)}" if bare else ""
+    return snapshot, case.step(sentence, is_done=after <= before and not bare)
+
+
+def _bare(pods: Iterable[LivePod]) -> list[str]:
+    """Those that no controller makes anew; a mirror pod has its node for an owner."""
+    return [f"{pod.namespace}/{pod.name}" for pod in pods if not pod.owner]
 
 
 def _without(cluster: Cluster, names: Sequence[str]) -> tuple[Snapshot, int]:
@@ -440,9 +449,13 @@ def _stops_answering(case: ChangeCase) -> tuple[Snapshot, Step]:
         f"{_nodes_text(names)} {plural(len(names), 'stops', 'stop')} answering: {count(len(there), 'pod')} not Ready"
     )
     if doomed:
-        fate = f"{waiting:,} of their successors find no node" if waiting > 0 else "all that are made anew find a node"
-        words += f", {len(doomed):,} evicted after {after}, {fate}"
-    return snapshot, case.step(words, is_done=waiting <= 0)
+        words += f", {len(doomed):,} evicted after {after}"
+        if any(pod.owner for pod in doomed):
+            found = "all that are made anew find a node"
+            words += f", {waiting:,} of their successors find no node" if waiting > 0 else f", {found}"
+    bare = _bare(doomed)
+    words += f"; {gone_words(bare)}" if bare else ""
+    return snapshot, case.step(words, is_done=waiting <= 0 and not bare)
 
 
 def _answers(case: ChangeCase) -> tuple[Snapshot, Step]:
@@ -604,6 +617,7 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
     evicted = sum(run.evicted for run in runs)
     held = {(pod.namespace, pod.name): budget for run in runs for pod, budget, _ in run.left}
     unplaced = _most_unplaced(runs)
+    lost = [f"{pod.namespace}/{pod.name}" for run in runs for pod in run.lost]
     sentence = f"pool {name} upgraded in {count(batches, 'step')} ({how}): {count(evicted, 'pod')} evicted"
     if batches > len(runs):
         sentence += f" in the {count(len(runs), 'step that was', 'steps that were')} played"
@@ -613,7 +627,9 @@ def _upgraded(case: ChangeCase, runs: Sequence[EvictionRun], how: str, batches: 
         sentence += f"; {len(held):,} held back by {by} (GKE deletes them after {PATIENCE})"
     if unplaced:
         sentence += f"; at worst {count(unplaced, 'evicted pod waits', 'evicted pods wait')} for a node"
-    return replace(case.step(sentence, is_done=not held and not unplaced), budgets=budgets, unplaced=unplaced)
+    if lost:
+        sentence += f"; {gone_words(lost)}"
+    return replace(case.step(sentence, is_done=not (held or unplaced or lost)), budgets=budgets, unplaced=unplaced)
 
 
 def _most_unplaced(runs: Iterable[EvictionRun]) -> int:
@@ -642,7 +658,9 @@ def _taint(case: ChangeCase) -> tuple[Snapshot, Step]:
     waiting = _waiting(snapshot) - _waiting(case.snapshot)
     sentence = f"{words}: {count(len(doomed), 'pod')} that {plural(len(doomed), 'doesn', 'don')}'t tolerate it {plural(len(doomed), 'has', 'have')} to go"
     sentence += f", {waiting:,} of their successors find no node" if waiting > 0 else ""
-    return snapshot, case.step(sentence, is_done=waiting <= 0)
+    bare = _bare(doomed)
+    sentence += f"; {gone_words(bare)}" if bare else ""
+    return snapshot, case.step(sentence, is_done=waiting <= 0 and not bare)
 
 
 def without_taint(node: Node, key: str, effect: str = "") -> Node:

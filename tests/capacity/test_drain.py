@@ -160,6 +160,15 @@ def test_pods_without_a_controller_and_with_local_data_are_said() -> None:
     bare = deployment("a", ["n0"], pod_spec(volumes=[{"name": "tmp", "emptyDir": {}}]))[2:]
     del bare[0]["metadata"]["ownerReferences"]
     found = drained(two_nodes(), bare)
+    assert found.lost == ("ml/a-1-0",)
+    said = "pod ml/a-1-0 has no controller and is gone with its work, which kubectl drain refuses without --force"
+    assert str(found.sentence) == f"n0 can be drained only with --force: 1 pod evicted; {said}"
+    beside = drained(two_nodes(), bare, deployment("b", ["n0"], pod_spec()))
+    assert str(beside.sentence).startswith(
+        "n0 can be drained only with --force: 2 pods evicted; all others find another node; pod ml/a-1-0 has no"
+    )
+    owned = drained(two_nodes(), deployment("a", ["n0"], pod_spec()))
+    assert (owned.lost, str(owned.sentence)) == ((), "n0 can be drained: 1 pod evicted; all find another node")
     assert [f.code for f in found.findings] == ["drain-loses-pods", "drain-deletes-local-data"]
     assert [str(f.what).startswith("1 pod has ") for f in found.findings] == [True, True]
 

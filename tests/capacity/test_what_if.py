@@ -118,6 +118,31 @@ def test_lost_nodes_take_their_pods_whatever_budgets_say() -> None:
     assert not found.steps[0].is_done
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drain:n0",
+        "delete:n0",
+        "remove-zone:a",
+        "taint:n0=gone:NoExecute",
+        "stops-answering:n0",
+        "upgrade:t4",
+    ],
+)
+def test_a_pod_without_a_controller_finds_no_other_node(text: str) -> None:
+    """Those that a controller makes anew do; "all" is said of these alone."""
+    bare = pod("train-x", pod_spec(gpus=1), on="n0")
+    lost = made(text, pair(), bare, deployment("a", ["n0"], pod_spec(gpus=1)))
+    said = str(lost.steps[0].sentence)
+    assert "pod ml/train-x has no controller and is gone with its work" in said
+    assert "all find another node" not in said
+    assert not lost.steps[0].is_done
+    assert "train-x" not in {one.name for one in lost.snapshot.pods if one.deleted_at is None}
+    owned = made(text, pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
+    assert "no controller" not in str(owned.steps[0].sentence)
+    assert owned.steps[0].is_done
+
+
 def test_a_zone_goes_with_all_its_nodes() -> None:
     found = made("remove-zone:a", pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
     assert [n.name for n in found.snapshot.nodes] == ["n1"]

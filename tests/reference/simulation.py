@@ -255,8 +255,12 @@ class Simulation:
         if workload["kind"] == "StatefulSet":
             partition = (spec["updateStrategy"].get("rollingUpdate") or {}).get("partition", 0)
             enough = status["updatedReplicas"] >= spec["replicas"] - partition
-            ready = status["readyReplicas"] - sum(is_ready(pod) for pod in self.pods_of(workload) if is_terminating(pod))
-            is_one = bool(partition) or status.get("currentRevision") == status["updateRevision"]  # kubectl rollout_status.go
+            ready = status["readyReplicas"] - sum(
+                is_ready(pod) for pod in self.pods_of(workload) if is_terminating(pod)
+            )
+            is_one = (
+                bool(partition) or status.get("currentRevision") == status["updateRevision"]
+            )  # kubectl rollout_status.go
             return bool(enough and ready == spec["replicas"] and (is_one or status["replicas"] == spec["replicas"]))
         desired = status["desiredNumberScheduled"]
         return bool(status["updatedNumberScheduled"] == desired == status["numberAvailable"])

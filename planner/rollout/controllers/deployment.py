@@ -101,7 +101,7 @@ class DeploymentController(OverSets):
     def is_complete(self, simulation: Simulation) -> bool:
         """`DeploymentComplete`."""
         if self.new is None and (self.replicas or self.strategy.kind != RECREATE):
-            return False  # where none are wanted, Recreate's status says so while the old pods end (`syncRolloutStatus`)
+            return False  # where none are wanted, Recreate's status says so before (`syncRolloutStatus`)
         if self.new is not None and self.new.active(simulation) != self.replicas:
             return False
         status = self.status(simulation)
