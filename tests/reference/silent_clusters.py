@@ -27,7 +27,9 @@ def silent_case(seed: int) -> Case:
     changed = {one["name"] for one in case.changes}
     held = sorted({pod["spec"]["nodeName"] for pod in pods if belongs(pod, changed)})
     others = sorted({pod["spec"]["nodeName"] for pod in pods} - {*held})
-    nodes = rng.sample(held, min(len(held), rng.choice((1, 1, 1, 2)))) if held and rng.random() < 0.8 else others[:1]
+    nodes = rng.sample(held, min(len(held), rng.choice((1, 1, 1, 2))))  # mostly such as hold pods of the change
+    if not nodes or (others and rng.random() < 0.2):
+        nodes = [*others, *(item["metadata"]["name"] for item in items if item["kind"] == "Node")][:1]
     for item in items:
         if item["kind"] == "Node" and item["metadata"]["name"] in nodes:
             silence(item)
