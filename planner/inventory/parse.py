@@ -8,10 +8,11 @@ rules). An object that can't be read is left out and named in `Snapshot.problems
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -282,7 +283,14 @@ class Reader:
         self._digests: set[bytes] = set()
         self._digest = ""  # where it is known
         self._told_apart: Collection[str] = ()
+        self._states: dict[
+            str, array[int]
+        ] = {}  # kind → of each object that was found its resourceVersion, -1 where it says none
+        self._contradicted: dict[
+            tuple[str, str, str], None
+        ] = {}  # kind, namespace, name of objects in states nothing tells apart
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
+        self._unplayed_states: dict[tuple[str, str], int] = {}
         self._unplayed_read = 0
         self._told: dict[tuple[str, Severity], int] = {}
         self.spaces: set[str] = set()  # two at most: of objects of kinds that aren't used, or not played
@@ -450,6 +458,9 @@ class Reader:
         if kind in TELLING:
             self.one_cluster.saw(kind, read.record, read.metadata.uid or "", file)
         self.found.setdefault(kind, []).append(read.record)
+        if kind not in self._states:
+            self._states[kind] = array("q")
+        self._states[kind].append(_state_of(item))
         self.presence[kind] = Presence.PRESENT
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
@@ -462,7 +473,12 @@ class Reader:
             return False
         record, digest = read
         self._unplayed_read += is_used
-        self._unplayed.setdefault((record.key, record.api_group), record)
+        key, state = (record.key, record.api_group), _state_of(item)
+        before, state_before = self._unplayed.get(key), self._unplayed_states.get(key, -1)
+        if before is None or _is_later(record, state, before, state_before):
+            self._unplayed[key], self._unplayed_states[key] = record, state
+        if before is not None and before != record:
+            self._contradict(kind, record, state, state_before)
         self._digests.add(digest)
         return is_used
 
@@ -499,6 +515,7 @@ class Reader:
             by_shape=self.by_shape,
             resource_versions=self.resource_versions,
             partial=FrozenMap(dict(self._partial())),
+            contradicted=tuple(sorted(self._contradicted)),
         )
         return model.Snapshot(
             taken_at=self._shared.times.newest if taken_at is None else taken_at,
@@ -547,29 +564,78 @@ class Reader:
             return list(dict.fromkeys(records))
         if kind in self._told_apart:
             return records
-        seen: dict[tuple[str, str], Any] = {}
+        states = self._states.get(kind, ())
+        of_each = states if len(states) == len(records) else [-1] * len(records)
+        places: dict[tuple[str, str], int] = {}
         kept: list[Any] = []
-        uids: set[str] = set()
+        ranks: list[tuple[int, int]] = []
+        for record, state in zip(records, of_each, strict=True):
+            key, rank = (getattr(record, "namespace", ""), record.name), (state, getattr(record, "generation", 0))
+            place = places.setdefault(key, len(kept))
+            if place == len(kept):
+                kept.append(record)
+                ranks.append(rank)
+                continue
+            if kept[place] == record:
+                ranks[place] = max(rank, ranks[place])
+                continue
+            self._contradict(kind, record, rank, ranks[place])
+            if _is_later(record, rank, kept[place], ranks[place]):
+                kept[place], ranks[place] = record, rank
+        return self._with_own_uids(kind, kept)
+
+    def _with_own_uids(self, kind: str, records: list[Any]) -> list[Any]:
+        """Each with a uid of its own: of several with one it is the first's by name, whatever their order."""
+        if not records or not hasattr(records[0], "uid"):
+            return records
+        owner: dict[str, tuple[str, str]] = {}
         for record in records:
             key = (getattr(record, "namespace", ""), record.name)
-            if key in seen:
-                if seen[key] != record:
-                    self._odd("duplicate-object", object_name(kind, *key))
-                continue
-            seen[key] = record
-            uid = getattr(record, "uid", None)
-            if uid is not None and (not uid or uid in uids):
-                if uid:
-                    self._odd("duplicate-uid", object_name(kind, *key), uid=uid, kind=kind)
-                uid = object_name(kind, *key)
-                record = replace(record, uid=uid)
-            if uid is not None:
-                uids.add(uid)
+            owner[record.uid] = min(key, owner.get(record.uid, key))
+        if len(owner) == len(records) and "" not in owner:
+            return records
+        kept = []
+        for record in records:
+            key = (getattr(record, "namespace", ""), record.name)
+            if not record.uid or owner[record.uid] != key:
+                name = object_name(kind, *key)
+                if record.uid:
+                    self._odd("duplicate-uid", name, uid=record.uid, kind=kind)
+                record = replace(record, uid=name)
             kept.append(record)
         return kept
 
+    def _contradict(self, kind: str, record: Any, rank: Any, rank_before: Any) -> None:
+        """An object in another state than the latest before; ranks that are alike don't tell which is the later one."""
+        key = (kind, getattr(record, "namespace", ""), record.name)
+        if rank == rank_before:
+            self._contradicted[key] = None
+        elif rank > rank_before:  # the latest of all so far: whatever stood before doesn't count
+            self._contradicted.pop(key, None)
+        self._odd("duplicate-object" if rank == rank_before else "duplicate-object:later", object_name(*key))
+
     def _odd(self, code: str, name: str, **given: Any) -> None:
-        self._tell(code, Severity.WARNING, lambda: finding(code, name, **given))
+        self._tell(code.partition(":")[0], Severity.WARNING, lambda: finding(code, name, **given))
+
+
+_RESOURCE_VERSION: Final = re.compile(rb'"resourceVersion"\s*:\s*"(\d{1,18})"|"spec"\s*:')
+
+
+def _state_of(item: Item) -> int:
+    """The resourceVersion of an object, which orders its states (kubernetes KEP-5504); -1 where it isn't a number that stands before what
+    it says itself: a volume's claim is written with that of another."""
+    if isinstance(item, dict):
+        metadata = item.get("metadata")
+        version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+        is_number = isinstance(version, str) and version.isascii() and version.isdecimal() and len(version) <= 18
+        return int(str(version)) if is_number else -1
+    found = _RESOURCE_VERSION.search(item)
+    return int(found[1]) if found is not None and found[1] else -1
+
+
+def _is_later(record: Any, rank: Any, before: Any, rank_before: Any) -> bool:
+    """Whether a state of an object comes after the one before; where nothing tells, any, whatever the order in which they are given."""
+    return bool((rank, repr(record)) > (rank_before, repr(before)))
 
 
 def digest_of(digests: Iterable[bytes]) -> str:

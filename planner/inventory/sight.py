@@ -119,7 +119,12 @@ def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
     ]
     partial = FrozenMap({**snapshot.reading.partial, **dict.fromkeys(lost, "not every namespace may be seen")})
     presence = FrozenMap({**snapshot.presence, **dict.fromkeys(lost, Presence.PARTIAL)})
-    return {**left, "presence": presence, "reading": replace(snapshot.reading, partial=partial)}
+    contradicted = tuple(
+        (kind, "", "") if space in hidden else (kind, space, name)
+        for kind, space, name in snapshot.reading.contradicted
+    )
+    reading = replace(snapshot.reading, partial=partial, contradicted=contradicted)
+    return {**left, "presence": presence, "reading": reading}
 
 
 class _Names:

@@ -1257,6 +1257,7 @@ class Reading(Record):
     by_shape : of `objects`, those that don't say their kind
     resource_versions : of a live cluster: kind → the resourceVersion that its list is of
     partial : kinds of which some objects are missing → how that is known
+    contradicted : kind, namespace and name of objects that are there in several states, of which nothing tells the latest
     """
 
     files: int = 0
@@ -1271,6 +1272,7 @@ class Reading(Record):
     by_shape: int = 0
     resource_versions: FrozenMap[str] = EMPTY
     partial: FrozenMap[str] = EMPTY
+    contradicted: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

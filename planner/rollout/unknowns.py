@@ -54,6 +54,7 @@ _WITHOUT = "Read the answer as one in which that keeps no pod from its node"
 _ASK = "Ask for the right to list them (get, list on that resource)"
 _NODE_BACK = "Ask again when the node is back or gone"
 _ASK_KUEUE = "See what it says: kubectl get workloads.kueue.x-k8s.io --all-namespaces"
+_TELL_OF_NOTHING = frozenset({"Event", "PodMetrics", "Service"})  # neither has a say in where pods go
 _JUDGES = {"ResourceQuota": "refuse the pods", "LimitRange": "refuse the pods or change what they ask for"}
 
 
@@ -70,6 +71,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     if revision.placed is not None and revision.placed.idle is Idle.THERE:
         return ()
     found = [*_queued(cluster.snapshot, revision), *_deleted(cluster.snapshot, revision)]
+    found += _contradicted(cluster.snapshot, revision)
     found += _kept(cluster, revision, new)
     if revision.placed is not None and revision.placed.idle:
         return tuple(found)  # no pod is made
@@ -121,6 +123,20 @@ def _deleted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
     if revision.after.namespace in going_spaces(snapshot):
         what = f"namespace {revision.after.namespace} is being deleted, and nothing new is let in"
         yield Unknown(what=what, mend="Ask again when it has gone")
+
+
+def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
+    """Objects that the input has in several states, of which neither resourceVersion nor generation tells the latest: the order in a
+    file or a folder says nothing of it. Nodes and pods are everybody's, what has no namespace too; of workloads a rollout hangs on its own."""
+    after = revision.after
+    for kind, space, name in snapshot.reading.contradicted:
+        is_own = f"{kind}/{space}/{name}" == after.key
+        if kind in _TELL_OF_NOTHING or (kind_called(kind).rolls_out and not is_own):
+            continue
+        if is_own or kind in (NODE.name, POD.name) or space in ("", after.namespace):
+            called = f"{kind} {space}/{name}" if space else f"{kind} {name}" if name else f"a {kind}"
+            what = f"the input holds {called} in several states, and nothing tells the latest"
+            yield Unknown(what=what, may_help=True, mend="Give one state of one cluster")
 
 
 @once_a_cluster

@@ -15,7 +15,7 @@ from planner.inventory.parse import REFUSAL
 _BY_NAME = {"NOT_READ": NOT_READ, "REFUSAL": REFUSAL, "account.UNCHECKED": account.UNCHECKED}
 _TOLD_BY_VARIABLE = {
     "gpu-node-cordoned", "gpu-node-not-ready", "helm-hook", "helm-hook:without pods", "manifest-new-namesake",
-    "duplicate-object", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", account.EXPIRES, f"{account.EXPIRES}:own",
+    "duplicate-object", "duplicate-object:later", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", account.EXPIRES, f"{account.EXPIRES}:own",
 }  # fmt: skip
 
 
