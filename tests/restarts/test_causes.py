@@ -571,3 +571,13 @@ def test_what_is_missing_is_named_as_kubernetes_does() -> None:
     gaps = restarts(Snapshot(taken_at=0, source="test", digest="d", presence=refused)).gaps
     assert gaps[0].startswith("Events were refused (403): ")
     assert gaps[1].startswith("PodMetrics were refused (403): ")
+    assert not any("Add them" in gap for gap in gaps)  # the role is what lacks, not the command
+
+
+def test_what_is_missing_is_said_with_what_hangs_on_it_and_the_command_that_adds_it() -> None:
+    absent = FrozenMap({"Event": Presence.ABSENT})
+    gaps = restarts(Snapshot(taken_at=0, source="test", digest="d", presence=absent)).gaps
+    assert gaps[0] == (
+        "Events were not in the input: probe failures and node losses are unknown, so few causes are certain. "
+        "Add them: kubectl get events -A -o json."
+    )

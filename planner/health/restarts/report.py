@@ -228,15 +228,16 @@ def _report_sentence(loops: Sequence[Loop], population: Population) -> str:
 def _gaps(snapshot: Snapshot, population: Population) -> tuple[str, ...]:
     gaps: list[str] = []
     words = {Presence.REFUSED: "were refused (403)", Presence.ABSENT: "were not in the input"}
-    for kind, kinds, use in (
-        ("Event", "Events", "probe failures and node losses"),
-        ("PodMetrics", "PodMetrics", "memory and CPU use"),
+    for kind, kinds, use, listed in (
+        ("Event", "Events", "probe failures and node losses are unknown, so few causes are certain", "events"),
+        ("PodMetrics", "PodMetrics", "memory and CPU use are unknown", "pods.metrics.k8s.io"),
     ):
         presence = snapshot.presence.get(kind, Presence.PRESENT if kind == "Event" else None)
         if kind == "PodMetrics" and not snapshot.pod_metrics and presence is None:
             presence = Presence.ABSENT
         if presence in words:
-            gaps.append(f"{kinds} {words[presence]}: {use} are unknown.")
+            how = f" Add them: kubectl get {listed} -A -o json." if presence is Presence.ABSENT else ""
+            gaps.append(f"{kinds} {words[presence]}: {use}.{how}")
     if not any(case.has_log for case in population.cases):
         gaps.append(
             "There are no logs: processes killed inside a running container can't be seen, and noise can't be told apart. "
