@@ -11,7 +11,7 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import KUEUE_POD_GROUP, LWS_GROUP_INDEX, LWS_NAME, SAFE_TO_EVICT
 from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.qos import is_static
-from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, Volume
+from planner.kubernetes.records import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Probe, Volume
 
 POD_GROUP_LABELS: Final = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
 """That name the PodGroup of a pod (scheduler-plugins' coscheduling)."""
@@ -139,6 +139,19 @@ def start_seconds(pod: Pod, since: float | None) -> float | None:
         return None
     seconds = pod.ready_at - since
     return seconds if 0 <= seconds < LONGEST_START_SECONDS else None
+
+
+def patience_seconds(probe: Probe) -> int:
+    """How long after its start a container that never answers is left alone: the first check comes after the initial
+    delay, and `failure_threshold` checks in a row have to fail. Source: kubernetes `pkg/kubelet/prober/worker.go`."""
+    return probe.initial_delay_seconds + probe.failure_threshold * probe.period_seconds
+
+
+def killed_after_seconds(spec: PodSpec) -> int | None:
+    """The same of a pod's containers, the shortest of all, by the startup probe of one that has it, else by its liveness probe; None where
+    none has either."""
+    probes = (one.startup_probe or one.liveness_probe for one in spec.containers)
+    return min((patience_seconds(probe) for probe in probes if probe is not None), default=None)
 
 
 def learn_start(pods: Iterable[Pod]) -> LearntStart | None:

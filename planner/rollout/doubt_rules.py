@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.words import Text, listing, plural
+from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.account import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
+from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
 from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
 from planner.rollout.unknowns import admission_hooks
 from planner.scheduling.cluster import Cluster
@@ -116,7 +118,30 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
             )  # fmt: skip
 
 
-RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists, unplayed_admission)
+def never_ready_before(played: Played) -> Iterator[Doubt]:
+    """A rollout that completes since its new pods are taken to get Ready, though none like them ever has."""
+    for revision in played.revisions:
+        after = revision.after
+        pods = never_ready(played.cluster, revision) if played.run.done[after.key] and not revision.never_ready else ()
+        if not pods:
+            continue
+        restarts = max((state.restart_count for pod in pods for state in pod.containers), default=0)
+        which = "its pod of today has" if len(pods) == 1 else f"none of its {len(pods):,} pods of today has"
+        said = f"{which} {'never' if len(pods) == 1 else 'ever'} been Ready ({count(restarts, 'restart')})"
+        before, now = (killed_after_seconds(spec) for spec in (pods[0].spec, after.template.spec))
+        if now is not None:
+            same = ", as today" if now == before else ""
+            said += f"; a container of the change that isn't up within {duration(now)} is killed by its probe{same}"
+        why = Text(f"whether the new pods get Ready isn't known: {said}")
+        yield Doubt(
+            about=after.key,
+            why=why,
+            could_change=Effect.VERDICT,
+            advice="To see what it comes to where they don't: --never-ready",
+        )
+
+
+RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists, unplayed_admission, never_ready_before)
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 
 

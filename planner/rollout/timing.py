@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from planner.ground.records import Record
 from planner.ground.words import count
-from planner.kubernetes.pods import learn_start
+from planner.kubernetes.pods import killed_after_seconds, learn_start
 from planner.kubernetes.records import Pod, Workload
 from planner.rollout.ownership import pods_of, workloads_by_key, workloads_by_owner
 from planner.rollout.pod_counts import Moment
@@ -41,7 +41,8 @@ def learn_pod_times(
     grace = float(workload.template.spec.termination_grace_period_seconds)
     ends = termination_seconds if termination_seconds is not None else grace
     wait = float(workload.min_ready_seconds)
-    startup, source = DEFAULT_STARTUP_SECONDS, "default"
+    killed = killed_after_seconds(workload.template.spec)  # what isn't up by then never gets Ready
+    startup, source = min(DEFAULT_STARTUP_SECONDS, killed or DEFAULT_STARTUP_SECONDS), "default"
     if startup_seconds is not None:
         startup, source = startup_seconds, "given"
     elif learnt := learn_start(pods):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from planner.ground.records import replace
-from planner.health.restarts.causes_nodes import patience_seconds
 from planner.health.restarts.model import Activity, Cause, Confidence, EvidenceSource
 from planner.health.restarts.report import restarts
+from planner.kubernetes.pods import patience_seconds
 from planner.kubernetes.records import ContainerState, FrozenMap, PodSpec, Presence, Probe, Snapshot, Volume
 from tests.builders.records import amounts
 from tests.restarts.cases import (

@@ -21,6 +21,7 @@ from planner.health.restarts.question import (
 )
 from planner.health.restarts.status_messages import outcome_of_message, quoted, use_when_evicted, with_message
 from planner.kubernetes.nodes import is_ready, is_spot
+from planner.kubernetes.pods import patience_seconds
 from planner.kubernetes.records import Event, Pod, Probe
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.status_reasons import outcome_of
@@ -181,12 +182,6 @@ def _may_have_killed(question: TroubledCase) -> bool:
     if question.exit_code in (137, 143):
         return question.case.state.restart_count > 1 or not question.has_end_events
     return question.exit_code == 0 and not question.has_end_events
-
-
-def patience_seconds(probe: Probe) -> int:
-    """How long after its start a container that never answers is left alone: the first check comes after the initial
-    delay, and `failure_threshold` checks in a row have to fail. Source: kubernetes `pkg/kubelet/prober/worker.go`."""
-    return probe.initial_delay_seconds + probe.failure_threshold * probe.period_seconds
 
 
 def _run_fits(question: TroubledCase, probe: Probe) -> bool:
