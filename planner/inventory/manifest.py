@@ -37,7 +37,7 @@ from planner.inventory.runtimes import Runtimes
 from planner.inventory.template_rules import amount_problems
 from planner.inventory.through import through
 from planner.kubernetes import queues
-from planner.kubernetes.asked_for import Untold, untold
+from planner.kubernetes.asked_for import Untold, gangs_asked, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet
@@ -84,7 +84,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import requested_gpus
-from planner.kubernetes.versions import minor_of
+from planner.kubernetes.versions import GANGS, minor_of
 
 Object = dict[str, Any]
 MANIFEST = "manifest"
@@ -217,6 +217,7 @@ def read_manifest(
     runtimes = Runtimes(objects, snapshot, namespace)
     each_once = list(_each_once(objects, namespace, findings))
     unknown += _not_refused(each_once, snapshot)
+    each_once = _without_gangs(each_once, unknown)
     for number, kind, one in each_once:
         if hooks.events(one) and not (hooks.stays(one) and kind in (*_BESIDE, _ACCOUNT)):
             makes_pods = kind not in (*_BESIDE, _ACCOUNT) and not makes_no_pods(one)
@@ -795,6 +796,20 @@ def _most(more: Untold) -> int:
 
 
 _WHY: Final = typed.decode(table_beside(__name__, "manifest.json"), dict[str, tuple[str, str]])
+
+
+def _without_gangs(
+    objects: Iterable[tuple[int, str, Object]], unknown: list[UnknownObject]
+) -> list[tuple[int, str, Object]]:
+    """The objects whose pods aren't scheduled as a group; the others are added to those that aren't known."""
+    others = []
+    for number, kind, one in objects:
+        key, gangs = _key(kind, *_named(one)), gangs_asked(one)
+        if not gangs:
+            others.append((number, kind, one))
+        elif all(doubt.key != key for doubt in unknown):  # else it isn't known whether a server takes the field at all
+            unknown.append(_unknown("gang", key, fields=words.listing(gangs), gate=GANGS.name))
+    return others
 
 
 def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:

@@ -14,6 +14,8 @@ from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator
 from planner.kubernetes.composed import digits
 from planner.kubernetes.pod_templates import Document, Gang, Templated, hidden_templates, told_lists, untold_places
+from planner.kubernetes.updates import at
+from planner.kubernetes.versions import GANGS
 
 _DEEPEST: Final = 24
 _MOST_OF_A_LIST: Final = 100
@@ -64,6 +66,21 @@ def untold(row: Templated | None, document: Document) -> Untold:
     # a known kind's fields that are called so repeat what its containers ask for: KubeRay's resources: {GPU: 1}
     named = tuple(one for one in asked if one.resource.lower() not in _PLAIN_NAMES)
     return Untold(places=places, asked=named)
+
+
+_OWN_GROUPS: Final = ("", "apps", "batch")
+
+
+def gangs_asked(document: Document) -> tuple[str, ...]:
+    """Where an object of Kubernetes' own asks that its pods are scheduled as a group: what becomes of them isn't modelled, whether the
+    feature is on or off.
+
+    Source: kubernetes `staging/src/k8s.io/api/batch/v1/types.go` `JobSpec.Scheduling` (1.37), `core/v1/types.go` `PodSpec.WorkloadRef`
+    (1.35) and `PodSpec.SchedulingGroup` (1.36); KEP-6276 for the workloads of ``apps``.
+    """
+    group = str(document.get("apiVersion") or "").rpartition("/")[0]
+    paths = [f"spec.{field}" for field in GANGS.fields] if group in _OWN_GROUPS else []
+    return tuple(path for path in paths if at(document, path) is not None)
 
 
 def _apart(value: Any) -> Any:

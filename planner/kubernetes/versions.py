@@ -11,6 +11,7 @@ Sources: kubernetes `pkg/features/kube_features.go` of 1.28 to 1.36 and `pkg/sch
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Final
 
 from planner.ground import typed
@@ -36,6 +37,7 @@ class Gate(Record):
     known_since : the first that has it at all
     rule : what hangs on it, in a few words
     otherwise : what the planner does where it is off and nothing shows it to be on
+    fields : where an object asks for it beside its pods, as paths below ``spec``
     exceptions : minor versions in which it is on in some patch releases only, or is carried out by other rules than the recorded
     """
 
@@ -44,6 +46,7 @@ class Gate(Record):
     known_since: int
     rule: str
     otherwise: str = "not known"
+    fields: tuple[str, ...] = ()
     exceptions: tuple[int, ...] = ()
 
     def is_on(self, minor: int) -> bool:
@@ -56,6 +59,31 @@ class Gate(Record):
         if minor in self.exceptions and not (self.on_since is not None and minor >= self.on_since):
             return "on or off"
         return "on" if self.is_on(minor) else "off" if minor >= self.known_since else "-"
+
+
+class Becomes(StrEnum):
+    """What is made here of a change of Kubernetes."""
+
+    PLAYED = "played"
+    NOT_PLAYED = "not played"  # by the recorded version's rules instead
+    NOT_KNOWN = "not known"
+    NO_EFFECT = "no effect"
+
+
+class VersionChange(Record):
+    """A change of a part of Kubernetes in ``1.<minor>``, and why it becomes what it does."""
+
+    minor: int
+    part: str
+    change: str
+    becomes: Becomes
+    why: str
+    source: str
+
+
+CHANGES: Final = typed.decode(table_beside(__name__, "version_changes.json"), tuple[VersionChange, ...])
+"""What versions after the recorded changed, as far as it was read: CHANGELOG/CHANGELOG-1.37.md up to v1.37.0-alpha.1, and the scheduler's
+feature gates of 1.37."""
 
 
 _DEVICES: Final = "DynamicResourceAllocation"
@@ -73,6 +101,7 @@ modelled, on or off."""
 
 GATES: Final = typed.decode(table_beside(__name__, "versions.json"), tuple[Gate, ...])
 """Every gate that a rule hangs on."""
+GANGS: Final = next(one for one in GATES if one.name == "GenericWorkload")
 MAX_UNAVAILABLE: Final = next(one for one in GATES if one.name == "MaxUnavailableStatefulSet")
 
 
@@ -89,6 +118,16 @@ def not_recorded(snapshot: Snapshot) -> str:
     if minor is None or minor == RECORDED:
         return ""
     return f"Its nodes run Kubernetes 1.{minor}: answers are by documentation, not recorded (1.{RECORDED} is)"
+
+
+def newer_than_recorded(snapshot: Snapshot) -> str:
+    """What keeps an answer about a version after the recorded from being proven; "" of others."""
+    minor = minor_of(snapshot)
+    if minor is None or minor <= RECORDED:
+        return ""
+    changed = [one for one in CHANGES if one.minor <= minor and one.becomes is Becomes.NOT_PLAYED]
+    more = f", and {len(changed)} changes since 1.{RECORDED} aren't played" if changed else ""
+    return f"nothing of Kubernetes 1.{minor} is recorded{more} (docs/versions.md)"
 
 
 def version_findings(snapshot: Snapshot) -> tuple[Finding, ...]:

@@ -16,6 +16,7 @@ from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, kno
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
+from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
@@ -141,7 +142,20 @@ def never_ready_before(played: Played) -> Iterator[Doubt]:
         )
 
 
-RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (missing_lists, unplayed_admission, never_ready_before)
+def newer_version(played: Played) -> Iterator[Doubt]:
+    """Of a version after the recorded nothing is proven: what was recorded are the rules of another one."""
+    snapshot = played.cluster.snapshot
+    if why := newer_than_recorded(snapshot):
+        about = f"Kubernetes 1.{minor_of(snapshot)}"
+        yield Doubt(about=about, why=Text(why), could_change=Effect.VERDICT)
+
+
+RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
+    missing_lists,
+    unplayed_admission,
+    never_ready_before,
+    newer_version,
+)
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 
 

@@ -32,6 +32,7 @@ from planner.inventory.manifest import (
     read_scaled,
     read_written,
 )
+from planner.kubernetes.asked_for import gangs_asked
 from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
 from planner.kubernetes.listed import LISTED
@@ -206,6 +207,8 @@ def review(
             return Review(workload=key, silence=Silence.NO_ROLLOUT)
         if any(exception.covers(key) for exception in policy.holding(now)):
             return Review(workload=key, silence=Silence.BY_POLICY, rolls=rolls)
+        if gangs_asked(request.object or {}):
+            return Review(workload=key, silence=Silence.NOT_KNOWN, rolls=rolls)
         with allowed(is_wanted):
             along = _unseen(snapshot, earlier, key)
             said = _said(

@@ -145,7 +145,16 @@ Gates as they are by default; `-`: there was none. A managed cluster may have ot
 From 1.35.0 to 1.35.3 `MaxUnavailableStatefulSet` was on, and off again from 1.35.4 (kubernetes#137904); 1.37 has it on with other rules
 (kubernetes#137666), which aren't recorded. `GenericWorkload` is off by default in 1.37 too; what a pod of a group does is *not known* in
 every version, and so is whom 1.37 preempts for it.
-"""
+
+## What versions after 1.{recorded} changed
+
+One row for each change of the scheduler, the controllers and the kubelet that may matter (`planner/kubernetes/version_changes.json`). Read were
+`CHANGELOG/CHANGELOG-1.37.md` up to v1.37.0-alpha.1 and the feature gates of 1.37. The snapshot's version decides. Nothing of 1.37 is recorded, so
+nothing is called proven there, and that is said. *Not played*: the rules of 1.{recorded} are played instead.
+
+| version | part | change | here | why | source |
+| --- | --- | --- | --- | --- | --- |
+{changes}"""
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
     [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
@@ -225,6 +234,9 @@ def versions_page() -> str:
     )
     return VERSIONS_PAGE.format(
         recorded=versions.RECORDED, first=versions.FIRST, last=versions.LAST, rows=rows,
+        changes="".join(
+            f"| 1.{one.minor} | {one.part} | {one.change} | {one.becomes} | {one.why} | {one.source} |\n" for one in versions.CHANGES
+        ),
         versions=" | ".join(f"1.{minor}" for minor in minors), dashes=" --- |" * len(minors),
     )  # fmt: skip
 

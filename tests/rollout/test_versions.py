@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.records import Snapshot
-from planner.kubernetes.versions import FIRST, GATES, LAST, RECORDED, Gate, minor_of, not_recorded
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.kubernetes.versions import CHANGES, FIRST, GATES, LAST, RECORDED, Becomes, Gate, minor_of, not_recorded
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
 from planner.remedies.overview import overview
@@ -131,4 +133,35 @@ def test_states_of_gates_by_version() -> None:
     assert [NAMED["DRAConsumableCapacity"].state(minor) for minor in (33, 34, 35, 36)] == ["-", "off", "off", "on"]
     assert [NAMED["MaxUnavailableStatefulSet"].state(minor) for minor in (34, 35, 36, 37)] == ["off", "on or off", "off", "on"]  # fmt: skip
     assert NAMED["GenericWorkload"].state(37) == "off"
+    assert [NAMED["MemoryQoS"].state(minor) for minor in (21, 36, 37)] == ["-", "off", "on"]
     assert [NAMED["PodLevelResources"].state(minor) for minor in (31, 32, 33, 34)] == ["-", "off", "off", "on"]
+
+
+@pytest.mark.parametrize(("minor", "is_named"), [(33, False), (36, False), (37, True), (38, True)])
+def test_nothing_is_proven_of_a_version_after_the_recorded(minor: int, is_named: bool) -> None:
+    """At the gate too, in text: what takes the word away is named."""
+    full = ("ResourceQuota", "LimitRange", "PriorityClass", "Job", "CronJob")
+    seen = cluster(f"v1.{minor}.0")
+    found = replace(seen, presence=FrozenMap({**seen.presence, **dict.fromkeys(full, Presence.PRESENT)}))
+    answer = played(found)
+    named = [one for one in answer.doubts if one.about == f"Kubernetes 1.{minor}"]
+    assert bool(named) is is_named
+    assert answer.ties is not None
+    assert answer.ties.proven is not is_named
+    manifest = next(one for one in deployment("worker", ["n-0"], pod_spec(cpu="2")) if one["kind"] == "Deployment")
+    at_gate = gated(found, GateSettings(manifest=json.dumps(manifest), namespace="ml"))
+    assert (
+        any(f"nothing of Kubernetes 1.{minor} is recorded" in str(one.sentence) for one in at_gate.doubts) is is_named
+    )
+
+
+def test_every_change_of_a_newer_version_says_what_becomes_of_it() -> None:
+    assert {one.minor for one in CHANGES} == {LAST}
+    assert {one.part for one in CHANGES} == {"scheduler", "controllers", "kubelet"}
+    assert {one.becomes for one in CHANGES} == set(Becomes)
+    assert all(one.source and one.why for one in CHANGES)
+    gates = {name for one in CHANGES for name in re.findall(r"\b[A-Z]\w+(?=:)", one.change)} & NAMED.keys()
+    assert gates == {"GenericWorkload", "MaxUnavailableStatefulSet"}
+    for name in gates:  # what the gates' table says of 1.37 and what the changes' says agree
+        [row] = [one for one in CHANGES if f"{name}:" in one.change]
+        assert ("on)" in row.change) is NAMED[name].is_on(LAST)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from planner.ground.errors import NotKnownError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, rollout
@@ -24,9 +25,15 @@ NOW = 1_790_000_000.0  # 2026-09-21
 class Doors:
     """What each door answers."""
 
-    rollout: RolloutResult
+    played: RolloutResult | None
+    not_known: str  # why ``rollout -f`` plays nothing
     gate: GateAnswer
     webhook: Review
+
+    @property
+    def rollout(self) -> RolloutResult:
+        assert self.played is not None, self.not_known
+        return self.played
 
 
 def ask_doors(
@@ -34,9 +41,12 @@ def ask_doors(
 ) -> Doors:
     """`there`: the object as it is, None of a new one."""
     pools = PoolSettings(limits=limits)
-    played = rollout.QUESTION.answer(
-        cluster, RolloutSettings(manifest=json.dumps(manifest), pools=pools), Given(now=NOW)
-    )
+    played, not_known = None, ""
+    try:
+        settings = RolloutSettings(manifest=json.dumps(manifest), pools=pools)
+        played = rollout.QUESTION.answer(cluster, settings, Given(now=NOW))
+    except NotKnownError as error:
+        not_known = str(error)
     at_gate = gate.answer(cluster, GateSettings(manifest=json.dumps(manifest), pools=pools), Given(now=NOW))
     group, _, version = manifest["apiVersion"].rpartition("/")
     request = {
@@ -46,4 +56,4 @@ def ask_doors(
     }  # fmt: skip
     body = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
     at_webhook = review(cluster, read_request(body.encode()), growing(cluster, limits), now=NOW)
-    return Doors(rollout=played, gate=at_gate, webhook=at_webhook)
+    return Doors(played=played, not_known=not_known, gate=at_gate, webhook=at_webhook)

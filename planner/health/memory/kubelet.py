@@ -2,7 +2,8 @@
 
 Sources: kubernetes 1.36 `pkg/kubelet/apis/config/v1beta1/defaults.go` and `validation/validation.go`,
 `pkg/kubelet/eviction/defaults_linux.go`, `pkg/kubelet/eviction/helpers.go` (`parseThresholdStatement`),
-`pkg/kubelet/eviction/api/types.go` (`GetThresholdQuantity`); KEP-2570 (MemoryQoS), KEP-2400 (swap).
+`pkg/kubelet/eviction/api/types.go` (`GetThresholdQuantity`); KEP-2570 (MemoryQoS), KEP-2400 (swap). Of 1.37: `test/e2e_node/memory_qos_test.go`
+(MemoryQoS is on, and without a factor no memory.high is set).
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ class KubeletSettings(Record):
     memory_qos: bool = setting(
         False,
         label="MemoryQoS feature",
-        help="The kubelets have the MemoryQoS feature on: alpha, off by default (KEP-2570).",
+        help="The kubelets have the MemoryQoS feature on (KEP-2570): alpha and off up to 1.36; beta and on since 1.37, "
+        "which sets nothing unless memoryThrottlingFactor or memoryReservationPolicy is given.",
     )
     reservation_policy: ReservationPolicy = setting(
         ReservationPolicy.NONE, name="reservation", label="memoryReservationPolicy",
@@ -107,7 +109,7 @@ class KubeletSettings(Record):
     )  # fmt: skip
     throttling_factor: float = setting(
         DEFAULT_THROTTLING_FACTOR, label="Memory throttling factor", least=0.01, most=1,
-        help="Their memoryThrottlingFactor.",
+        help="Their memoryThrottlingFactor: 0.9 by default up to 1.36, none since 1.37.",
     )  # fmt: skip
     swap_behavior: SwapBehavior = setting(
         SwapBehavior.NO_SWAP, label="Swap",
