@@ -8,10 +8,12 @@ from typing import Final
 from planner.capacity.node_pools import NodePool, pool_key
 from planner.capacity.scale_ups import SCALE_UP_FAILED, failed_scale_ups
 from planner.ground.vocabulary import CPU
-from planner.ground.words import count, plural
+from planner.ground.words import Text, count, plural
 from planner.inventory.quotas import Quota, Unit
+from planner.kubernetes.clouds import cloud_of
 from planner.kubernetes.nodes import gpu_label, is_spot, machine_type, physical_gpus, region
 from planner.kubernetes.records import Finding, Node, Severity
+from planner.rollout.doubts import Doubt, Effect
 from planner.scheduling.cluster import Cluster
 
 QUOTA_SHORT: Final = "quota-short"
@@ -24,6 +26,31 @@ def may_not_come(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: s
     a verdict, never in place of it."""
     new = [node for node in nodes if pool_key(node) == pool.name]
     return (*failed_scale_ups(cluster, pool, key), *short_quotas(cluster, pool, new, key))
+
+
+_ASKS: Final = {  # cloud → the command that writes what it lets an account have
+    "GKE": "gcloud compute regions describe {region} --format=json",
+    "EKS": "aws service-quotas list-service-quotas --service-code ec2 --output json",
+    "AKS": "az vm list-usage --location {region} --output json",
+}
+
+
+def unseen_quotas(pool: NodePool, nodes: Sequence[Node]) -> Iterator[Doubt]:
+    """A cloud's quota that no document told of, where `nodes` are to come: it may be used up. Of Google's GPUs the one for GPUs counts."""
+    new = [node for node in nodes if pool_key(node) == pool.name]
+    cloud = cloud_of(new[0]) if new else None
+    if cloud is None or cloud.name not in _ASKS:
+        return
+    asks_gpus = cloud.name == "GKE" and any(physical_gpus(node) for node in new)
+    seen = (quota for quota in pool.quotas if any(_amount(quota, node) for node in new))
+    if any(quota.unit is Unit.GPUS or not asks_gpus for quota in seen):
+        return
+    why = f"whether the cloud's quota lets {plural(len(new), 'the node', f'the {len(new):,} nodes')} come isn't known: none was given"
+    command = _ASKS[cloud.name].format(region=region(new[0]) or "REGION")
+    yield Doubt(
+        about=f"node pool {pool.name}", why=Text(why), could_change=Effect.VERDICT,
+        advice=f"Give it with --node-pools: {command} > quotas.json",
+    )  # fmt: skip
 
 
 def short_quotas(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: str) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, tied_to, waiting_shape
 from planner.capacity.node_pools import NodePool
-from planner.capacity.quota import may_not_come
+from planner.capacity.quota import may_not_come, unseen_quotas
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
 from planner.capacity.unasked import unasked
@@ -441,6 +441,7 @@ def _needs_growth(
                     Doubt(about=one.object, why=Text(one.what), could_change=Effect.VERDICT, advice=one.mend)
                     for one in warnings
                 ),
+                *(one for come in growth.comes for one in unseen_quotas(come.pool, growth.nodes)),
                 *standing_doubts(run.simulation.cluster, prepared.revisions, run),
                 *result.doubts,
             )

@@ -6,6 +6,8 @@ even with nothing else on them, it is stuck whatever its strategy is, and whoeve
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from planner.ground.records import Record
@@ -24,18 +26,20 @@ class RoomWhenEmpty(Record, eq=False):
     Attributes
     ----------
     shape : as admitted; None where it can't be told what they take
-    staying : pods that may be of the new revision already, whatever they hold
+    staying : nodes of pods that may be of the new revision already, and that hold what a new one does; "" of one without
+    others_staying : such pods that hold something else
     """
 
     shape: Shape | None
-    staying: int
+    staying: tuple[str, ...] = ()
+    others_staying: int = 0
 
     @classmethod
     def of(cls, run: Run, revision: Revision) -> RoomWhenEmpty:
         """As `run` of the revision, on today's cluster, shows it."""
         cluster, workload = run.simulation.cluster, revision.after
         if not workload.traits.surges_freely or revision.placed is not None:
-            return cls(shape=None, staying=0)
+            return cls(shape=None)
         sets = sets_by_owner(cluster).get(workload.uid, [])
         if revision.has_new_template:
             sets = sets_again(cluster, workload, before=revision.before, has_new_template=True)
@@ -43,7 +47,15 @@ class RoomWhenEmpty(Record, eq=False):
         shape = run.new_shapes.get(workload.key)
         if not revision.has_new_template and len(run.owners[workload.key]) == 1:
             shape = next((pod.shape for pod in run.pods[workload.key] if not pod.is_bound), None)
-        return cls(shape=shape, staying=sum(len(by_owner.get(replica_set.uid, ())) for replica_set in sets))
+        pods = [cluster.snapshot.pods[at] for replica_set in sets for at in by_owner.get(replica_set.uid, ())]
+        if shape is None:
+            return cls(shape=None)
+        held, asked = dict(shape.asks), dict[int, dict[int, int]]()
+        for pod in pods:
+            if id(pod.spec) not in asked:
+                asked[id(pod.spec)] = dict(compile_shape(cluster, pod.namespace, pod.labels, pod.spec).asks)
+        alike = tuple(pod.node_name for pod in pods if asked[id(pod.spec)] == held)
+        return cls(shape=shape, staying=alike, others_staying=len(pods) - len(alike))
 
     def is_short(self, cluster: Cluster, workload: Workload, beside: IntArray | int = 0) -> bool:
         """Whether `cluster` can't hold all pods of `workload`, which has the same template. `beside`: what others hold that stay where they
@@ -54,7 +66,7 @@ class RoomWhenEmpty(Record, eq=False):
     def most(self, cluster: Cluster, beside: IntArray | int = 0) -> int | None:
         """How many of the workload's pods `cluster` could hold with nothing else on the nodes that match; None: not told."""
         held = self._held(cluster, beside)
-        return None if held is None else int(held.sum()) + self.staying
+        return None if held is None else int(held.sum()) + self.others_staying
 
     def least_growth(self, grown: Cluster, nodes: int, workload: Workload) -> int:
         """With how many of the last `nodes` of `grown` it could hold them at the earliest, one more than all if with none."""
@@ -63,7 +75,7 @@ class RoomWhenEmpty(Record, eq=False):
             return 0
         today = len(held) - nodes
         reached = np.concatenate(([0], np.cumsum(held[today:]))) + held[:today].sum()
-        return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.staying))
+        return int(np.searchsorted(reached, settled(grown.snapshot, workload) - self.others_staying))
 
     def _held(self, cluster: Cluster, beside: IntArray | int = 0) -> IntArray | None:
         """How many each node could hold at most, int64[node]; None where amounts don't tell."""
@@ -71,6 +83,12 @@ class RoomWhenEmpty(Record, eq=False):
             return None
         shape = compile_shape(cluster, self.shape.namespace, self.shape.labels, self.shape.spec)
         held: IntArray = np.where(shape.static == Static.PASSES, seats(shape, cluster.allocatable - beside), 0)
+        there = Counter(cluster.node_index[name] for name in self.staying if name in cluster.node_index)
+        for (
+            node,
+            pods,
+        ) in there.items():  # they have the seats that they sit on, one each, also where no new one may come
+            held[node] = max(int(held[node]), pods)
         return held
 
 

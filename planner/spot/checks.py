@@ -444,7 +444,8 @@ def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, s
 
 
 def _check_quota(case: Case, say: Say) -> CheckResult:
-    """Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
+    """What spot machines count against, which no object of a cluster tells: it is never called right without having been looked at.
+    Google's quota for preemptible GPUs is one of its own (compute/docs/gpus/create-gpu-vm-general-purpose, 2026)."""
     known = _gpus_and_disks(case.snapshot)
     disks = [node.name for node in case.nodes if known[node.name][1]]
     ssd = (
@@ -452,15 +453,30 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
         if disks
         else ""
     )
-    if (
-        case.window.provider is not Provider.GKE
-        or not any(known[node.name][0] for node in case.nodes)
-        or case.runs_on_spot
-    ):
-        return say("disks" if ssd else "not_asked", ssd=ssd)
+    if case.runs_on_spot:
+        return say("has_disks" if ssd else "has_some", ssd=ssd)
+    where = (region(case.nodes[0]) if case.nodes else "") or "REGION"
+    if case.window.provider is Provider.EKS:
+        asks: tuple[str, ...] = (
+            "aws",
+            "service-quotas",
+            "list-service-quotas",
+            "--service-code",
+            "ec2",
+            "--region",
+            where,
+        )
+        return say("vcpus", ssd=ssd, by_hand=commands.command(*asks) + "\n")
+    if case.window.provider is Provider.AKS:
+        asks = ("az", "vm", "list-usage", "--location", where)
+        return say("cores", ssd=ssd, by_hand=commands.command(*asks) + "\n")
+    if case.window.provider is not Provider.GKE:
+        return say("of_whom", ssd=ssd)
+    by_hand = commands.command("gcloud", "compute", "regions", "describe", where) + "\n"
+    if not any(known[node.name][0] for node in case.nodes):
+        return say("cpus", ssd=ssd, by_hand=by_hand)
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
-    where = commands.command("gcloud", "compute", "regions", "describe", region(case.nodes[0]) or "REGION") + "\n"
-    return say("asked", model=model, ssd=ssd, by_hand=where)
+    return say("asked", model=model, ssd=ssd, by_hand=by_hand)
 
 
 @once_a_snapshot

@@ -77,6 +77,35 @@ def test_one_with_room_or_of_another_region_is_no_doubt() -> None:
     assert said(asked(*read(gcloud(2, 2, "us-central1")))) == []
 
 
+def unseen(found: RolloutResult) -> list[str]:
+    return [str(one.why) for one in found.doubts if one.about == "node pool t4"]
+
+
+def test_a_quota_that_nobody_told_of_may_be_used_up() -> None:
+    found = asked()
+    assert found.verdict is Verdict.NEEDS_GROWTH
+    assert unseen(found) == ["whether the cloud's quota lets the node come isn't known: none was given"]
+    [doubt] = [one for one in found.doubts if one.about == "node pool t4"]
+    assert "gcloud compute regions describe europe-west4 --format=json" in doubt.advice
+    assert unseen(asked(*read(gcloud(9, 2, "us-central1"))))  # another region's
+    cpus = {"kind": "compute#region", "name": "europe-west4", "quotas": [{"metric": "CPUS", "limit": 99, "usage": 0}]}
+    assert unseen(asked(*read(cpus)))  # not that of the GPUs
+
+
+@pytest.mark.parametrize("usage", [2, 9])
+def test_one_that_was_told_of_is_no_unseen_one(usage: int) -> None:
+    assert unseen(asked(*read(gcloud(9, usage)))) == []
+
+
+def test_who_has_no_cloud_has_no_quota() -> None:
+    nodes = [node(f"n{i}", pool="t4", gpus=1, labels={"cloud.google.com/gke-nodepool": ""}) for i in range(2)]
+    plain = [{**one, "metadata": {**one["metadata"], "labels": {"node-pool": "t4"}}} for one in nodes]
+    cluster = snapshot(*plain, deployment("a", ["n0", "n1"], pod_spec(gpus=1), **SURGE_ONLY))
+    scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
+    found = rollouts.rollout(cluster, scenario, pools(compiled(cluster), parse_typed_limits("t4=5")))
+    assert not [one for one in found.doubts if "quota" in str(one.why)]
+
+
 def counts(quota: Quota, machine_type: str, *, is_spot: bool = False) -> bool:
     return quota.counts(machine_type=machine_type, accelerator="", is_spot=is_spot)
 

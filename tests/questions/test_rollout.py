@@ -163,6 +163,23 @@ def test_that_no_strategy_could_place_them_all_is_said(replicas: int, said: bool
     assert ("nothing else" in str(found.sentence)) is said
 
 
+@pytest.mark.parametrize("replicas", [9, 16, 20])
+def test_pods_that_stay_sit_on_the_seats_that_are_counted(replicas: int) -> None:
+    """A node of eight GPUs holds eight pods of one, eight of which stay as they are."""
+    worker = deployment("a", ["gpu-0"] * 8, pod_spec(gpus=1), strategy=rolling(1, 1))
+    result = ask(node("gpu-0", gpus=8), worker, a={"replicas": replicas, "new_revision": False})
+    assert result.verdict is Verdict.STUCK
+    assert str(result.sentence).endswith(f"hold at most 8 of its {replicas} pods")
+
+
+def test_pods_that_stay_where_no_new_one_may_come_are_counted_too() -> None:
+    cordoned = node("gpu-1", gpus=8)
+    cordoned["spec"]["unschedulable"] = True
+    worker = deployment("a", ["gpu-0"] * 2 + ["gpu-1"] * 3, pod_spec(gpus=1), strategy=rolling(1, 1))
+    result = ask(node("gpu-0", gpus=2), cordoned, worker, a={"replicas": 9, "new_revision": False})
+    assert str(result.sentence).endswith("hold at most 5 of its 9 pods")
+
+
 def test_the_demo_at_a_glance() -> None:
     found = overviews.overview(DEMO)
     lines = {line.workload: line for line in found.workloads}

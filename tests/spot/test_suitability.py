@@ -10,6 +10,7 @@ import yaml
 from planner.ground.records import replace
 from planner.kubernetes.pods import LearntStart, learn_start
 from planner.kubernetes.records import (
+    EMPTY,
     CommandForm,
     Container,
     ContainerState,
@@ -424,6 +425,34 @@ def test_the_quota_of_spot_gpus_is_named_and_local_ssd_said() -> None:
     assert "PREEMPTIBLE_NVIDIA_T4_GPUS" in found.evidence
     assert "local SSDs" in found.evidence
     assert "regions describe asia-northeast3" in found.by_hand
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "command"),
+    [
+        ({"eks.amazonaws.com/nodegroup": "a", "topology.kubernetes.io/region": "eu-west-1"}, "Spot Instance Requests", "aws service-quotas"),
+        ({"kubernetes.azure.com/agentpool": "a", "topology.kubernetes.io/region": "westeurope"}, "lowPriorityCores", "az vm list-usage"),
+        ({"cloud.google.com/gke-nodepool": "a", "topology.kubernetes.io/region": "asia-northeast3"}, "PREEMPTIBLE_CPUS", "gcloud compute"),
+        ({}, "Whose machines these are isn't known", ""),
+    ],
+    ids=["EKS", "AKS", "GKE without GPUs", "nobody's"],
+)  # fmt: skip
+def test_a_quota_that_was_not_looked_at_is_never_right(
+    labels: dict[str, str], said: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "GKE", {})
+    of, on = workload(), node(labels=labels, version="v1.31.0")
+    without_gpus = replace(on, allocatable=EMPTY, capacity=EMPTY)
+    found = check(of, Check.QUOTA, cluster(of, without_gpus))
+    assert found.status is Status.UNSEEN
+    assert said in found.evidence
+    assert found.by_hand.startswith(command)
+
+
+def test_who_runs_on_spot_has_the_quota() -> None:
+    of = workload()
+    on = node(labels={"cloud.google.com/gke-nodepool": "a", "cloud.google.com/gke-spot": "true"})
+    assert check(of, Check.QUOTA, cluster(of, on)).status is Status.OK
 
 
 @pytest.mark.parametrize(
