@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from planner.capacity import karpenter
-from planner.capacity.cluster_autoscaler import scale_up, unschedulable
+from planner.capacity.cluster_autoscaler import scale_up, unschedulable, with_daemons_aside
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import MOST_NODES, NodePool
 from planner.capacity.spare import Consumers, buffered, request_told
@@ -21,13 +21,14 @@ from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, 
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOSTNAME
-from planner.ground.words import Text, count, listing, plural
+from planner.ground.words import Text, count, listing, plural, roughly
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, zone
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, zone
 from planner.kubernetes.records import Node, Pod
-from planner.kubernetes.selectors import named_nodes, tolerates_taints
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.prepared import compiled
 from planner.rollout.room import RoomWhenEmpty
@@ -184,7 +185,7 @@ def grow(
     unknown += [words for words, is_known in said if not is_known]
     refused = [words for words, is_known in said if words and is_known]
     if says_why and not refused and not unknown:
-        refused += _past_limits(asked, pools) or _why_none(asked, waiting)
+        refused += _past_limits(asked, pools) or _too_small(asked, pools, waiting) or _why_none(asked, waiting)
     return GrowthAnswer(growth=None, sentence=Text("; ".join(refused)), unknown="; ".join(dict.fromkeys(unknown)))
 
 
@@ -518,6 +519,33 @@ def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]])
     if pool.resource_limits:
         return f"{wish}, past its limits on {', '.join(sorted(pool.resource_limits))} ({pool.source})"
     return None
+
+
+def _too_small(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> list[str]:
+    """The pools that may grow and whose new node is one that the pod may run on, with too little of what it asks for even empty.
+
+    Source: kubernetes/autoscaler `cluster-autoscaler/core/scaleup/orchestrator` ("wouldn't fit if a new node is added").
+    """
+    groups, _ = node_groups(asked.cluster, [pool for pool in pools if not is_karpenters(pool)])
+    sizes, spec, said = Sizes(asked.cluster, pools), waiting.spec, dict[str, str]()
+    wanted = pod_requests(spec)
+    for group in groups:
+        node, pool = with_daemons_aside(asked.cluster, group.template), group.pool
+        has = node.allocatable
+        lacking = [name for name, amount in wanted.items() if amount > has.get(name, 0)]
+        may_run = tolerates_taints(spec.tolerations, node.taints) and node_affinity_matches(
+            spec, node.labels, node.name
+        )
+        if not may_run or sizes.room(group) == 0 or not lacking or any(not has.get(name, 0) for name in lacking):
+            continue
+        there = listing([f"{roughly(has[name], name)} {name}" for name in lacking])
+        asks = listing([f"{roughly(wanted[name], name)} {name}" for name in lacking])
+        machine = f" {machine_type(group.template)}" if machine_type(group.template) else ""
+        now = f"{pool.node_count} now, {limit_of(pool)}"
+        said[pool.name] = (
+            f"pool {pool.name} ({now}) doesn't help: a new{machine} node has {there} for pods, and the pod needs {asks}"
+        )
+    return list(said.values())[:_MOST_OTHERS]
 
 
 def _why_none(asked: _Asked, waiting: Shape) -> list[str]:

@@ -14,6 +14,7 @@ from planner.cli import terminal
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
+from planner.inventory.findings import NOTES
 from planner.kubernetes.records import Severity
 from planner.questions.gate import SIGN, WORKLOADS, GateAnswer
 from planner.questions.wording import listed
@@ -171,9 +172,12 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
         ],
     }
     invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": found.exit_status}
-    if found.preempted:
-        message = {"text": printable(_preempted(found))}
-        invocation["toolExecutionNotifications"] = [{"level": "warning", "message": message}]
+    told = [("warning", _preempted(found))] if found.preempted else []
+    told += [("note", note) for note in _notes(found)]
+    if told:
+        invocation["toolExecutionNotifications"] = [
+            {"level": level, "message": {"text": printable(said)}} for level, said in told
+        ]
     run = {"tool": {"driver": driver}, "results": results, "invocations": [invocation]}
     return as_json({"$schema": _SARIF, "version": "2.1.0", "runs": [run]})
 
@@ -211,6 +215,7 @@ def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
         level = "warning" if doubt.could_change is Effect.VERDICT else "notice"
         lines.append(_annotation(level, str(doubt.sentence), title=doubt.about, **about))
     lines += [_annotation("warning", _preempted(found), title="headroom gate")] if found.preempted else []
+    lines += [_annotation("notice", note, title="headroom gate") for note in _notes(found)]
     level = "notice" if found.passes else "error"
     lines += [_annotation(level, str(one), title="headroom gate") for one in (found.sentence, *found.refusals)]
     return "".join(f"{line}\n" for line in lines)
@@ -235,8 +240,17 @@ def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
 
 
 def _beside(found: GateAnswer) -> list[str]:
-    """What stands beside the verdict whatever it is: pods of others that make way, and every doubt."""
-    return [*([_preempted(found)] if found.preempted else []), *(str(doubt.sentence) for doubt in found.doubts)]
+    """What stands beside the verdict whatever it is: pods of others that make way, how far a change reaches, and every doubt."""
+    return [
+        *([_preempted(found)] if found.preempted else []),
+        *_notes(found),
+        *(str(doubt.sentence) for doubt in found.doubts),
+    ]
+
+
+def _notes(found: GateAnswer) -> list[str]:
+    """How far a change reaches: on how many nodes, up to how many GPUs."""
+    return [f"{finding.object} {finding.what}" for finding in found.findings if finding.code in NOTES]
 
 
 def _preempted(found: GateAnswer) -> str:

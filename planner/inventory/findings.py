@@ -22,6 +22,12 @@ class _Row(msgspec.Struct):
 _ROWS: Final = typed.decode(table_beside(__name__, "findings.json"), dict[str, _Row])
 
 
+DAEMON_NODES: Final = "daemon-nodes"
+GROWS_TO: Final = "grows-to"
+NOTES: Final = frozenset({DAEMON_NODES, GROWS_TO})
+"""Codes of findings that every door tells beside the verdict, though they change nothing: how far a change reaches."""
+
+
 def finding(row: str, about: str = "", *, severity: Severity | None = None, **given: object) -> Finding:
     """The finding of a row about an object ("" for the whole snapshot); of two rows with one code each has a word after a colon."""
     known = _ROWS[row]

@@ -29,7 +29,7 @@ from planner.inventory.comparison import Sameness, compared, is_same_pod, is_sam
 from planner.inventory.courses import NOT_RECORDED, Course, course
 from planner.inventory.custom_fields import DEFINITION, custom_kinds
 from planner.inventory.documents import objects_of
-from planner.inventory.findings import finding
+from planner.inventory.findings import GROWS_TO, finding
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
@@ -40,7 +40,7 @@ from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, gangs_asked, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
 from planner.kubernetes.commands import command
-from planner.kubernetes.composed import Composed, FoundSet
+from planner.kubernetes.composed import Composed, FoundSet, ray_workers_at_most
 from planner.kubernetes.jobs import wanted_pods
 from planner.kubernetes.kinds import POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 from planner.kubernetes.owners import held_below
@@ -406,9 +406,9 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     return AppliedWorkload(before=before, after=after, has_new_template=is_new, is_assumed=is_assumed), []
 
 
-_READ_OF_PLAYED: Final = (  # of a kind that is played, which its row needn't know
-    "spec.paused", "spec.workloadRef", f"metadata.annotations[{LWS_EXCLUSIVE}]", f"metadata.annotations[{LWS_SUBGROUP_EXCLUSIVE}]",
-)  # fmt: skip
+_EXCLUSIVE: Final = (f"metadata.annotations[{LWS_EXCLUSIVE}]", f"metadata.annotations[{LWS_SUBGROUP_EXCLUSIVE}]")
+_READ_OF_PLAYED: Final = ("spec.paused", "spec.workloadRef", *_EXCLUSIVE)
+"""Of a kind that is played, which its row needn't know."""
 
 
 def unread_in(key: str, given: Object, *, is_patch: bool = False) -> list[UnknownObject]:
@@ -542,10 +542,20 @@ def _placed(
         uncounted=words.listing(counted.untold, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
+        gpus_at_most=_gpus_at_most(shared, row, one),
         scheduler=other_scheduler(row, one),
     )  # fmt: skip
     found_one = _placed_as(kind, namespace, metadata, placed, placed.pods)
     return replace(found_one, workload=replace(found_one.workload, annotations=_labels(metadata, "annotations")))
+
+
+def _gpus_at_most(shared: Shared, row: Templated, one: Object) -> int:
+    """GPUs that the pods of an object may come to ask for by its own autoscaler; 0 where it has none."""
+    if not assumed_of(row, one):
+        return 0
+    most = ray_workers_at_most(one)
+    sets = found_sets(row, one, with_none=True)
+    return sum(most.get(found.role, found.count) * requested_gpus(read_set(shared, found).spec) for found in sets)
 
 
 def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
@@ -756,12 +766,19 @@ def _told(found: PlacedWorkload) -> list[Finding]:
         return [finding("apply-assumed:stays", found.workload.key)] if placed.is_assumed else []
     is_queued = bool(queues.named_queue(found.workload.labels, [alike.template for alike in placed.sets]))
     if placed.idle is Idle.NO or is_queued:  # Kueue takes the suspension away
-        return [_placement_only(found)]
+        more = (
+            [finding(GROWS_TO, found.workload.key, gpus=placed.gpus_at_most)]
+            if placed.gpus_at_most > placed.gpus
+            else []
+        )
+        return [_placement_only(found), *more]
     return [finding("suspended", found.workload.key, said=placed.idle_words)]
 
 
 def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
     """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known; `told_gpus` they do."""
+    if more.places and all(place.startswith(_EXCLUSIVE) for place in more.places):
+        return _unknown("exclusive new", key, gpus=max(_most(more), told_gpus), fields=words.listing(more.places))
     where = (
         f": those of {words.listing(more.places)} come from another object, or aren't known here" if more.places else ""
     )

@@ -351,6 +351,18 @@ def ray_grows(document: Document) -> bool:
     return any(few < _count(one.get("maxReplicas"), 2**31) for few, one in zip(least, groups, strict=True))
 
 
+def ray_workers_at_most(document: Document) -> dict[str, int]:
+    """How many pods each group of workers may have by Ray's autoscaler, by role (``worker-gpu``): maxReplicas of numOfHosts pods each.
+
+    Source: kuberay `ray-operator/apis/ray/v1/raycluster_types.go` `WorkerGroupSpec`.
+    """
+    groups = [mapping(one) for one in _listed(_ray_cluster(document).get("workerGroupSpecs"))]
+    return {
+        f"worker-{group.get('groupName') or ''}": _count(group.get("maxReplicas")) * _count(group.get("numOfHosts"), 1)
+        for group in groups
+    }
+
+
 def ray_counted(document: Document) -> Composed:
     """The pods of a RayCluster or RayJob that Kueue counts beyond its sets, and why these aren't what it counts.
 

@@ -173,7 +173,7 @@ class Placed(Record):
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
-    `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
+    `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted, `gpus_at_most`: that they may come to ask for by it; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
 
     sets: tuple[PodsAlike, ...]
@@ -189,6 +189,7 @@ class Placed(Record):
     leaving: frozenset[str] = frozenset()
     scheduler: str = ""
     assumes: str = ""
+    gpus_at_most: int = 0
     rules: str = ""
     course: str = ""
 

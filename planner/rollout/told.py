@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
-from planner.ground.words import Text, count, duration, short_name
+from planner.ground.words import Text, count, duration, plural, short_name
+from planner.inventory.findings import DAEMON_NODES, finding
 from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot, Workload
+from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
@@ -25,6 +28,7 @@ from planner.rollout.answers import (
     WorkloadRollout,
 )
 from planner.rollout.clock import LONGEST_RETRY_MS
+from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.cures import cures, with_cures
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
@@ -295,6 +299,30 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
     but = f"; {count(waiting, 'pod')} of its groups wait{'s' * (waiting == 1)} for a node all the same: LeaderWorkerSet asks for them since 0.9"
     said = f"completes in {count(steps, 'step')}, {takes}; at worst {lowest:,} of {count(pods, 'pod is', 'pods are')} Ready"
     return f"{said}{but if waiting else ''}", f"it finishes in {takes}; {stay_ready(lowest, pods)}"
+
+
+def left_out_nodes(cluster: Cluster, revisions: Sequence[Revision]) -> Iterator[Finding]:
+    """Of each DaemonSet that doesn't run on all nodes: on how many, and what keeps it from the others (`nodeShouldRunDaemonPod`)."""
+    for revision in revisions:
+        if revision.placed is not None or not revision.after.traits.is_per_node:
+            continue
+        spec = daemon_spec(revision.after)
+        targets = set(daemon_nodes(cluster, spec))
+        others = [node for place, node in enumerate(cluster.nodes) if place not in targets]
+        if not others:
+            continue
+        reasons = Counter(_why_left_out(spec, node) for node in others)
+        said = "; ".join(f"{number:,} {plural(number, 'has', 'have')} {why}" for why, number in reasons.most_common())
+        nodes = count(len(cluster.nodes), "node")
+        yield finding(DAEMON_NODES, revision.after.key, targets=f"{len(targets):,}", nodes=nodes, why=said)
+
+
+def _why_left_out(spec: PodSpec, node: Node) -> str:
+    """``the taint nvidia.com/gpu=present:NoSchedule``: the first that the pods don't tolerate, else another reason."""
+    for taint in node.taints:
+        if not tolerates_taints(spec.tolerations, (taint,)):
+            return f"the taint {taint.key}{'=' if taint.value else ''}{taint.value}:{taint.effect}"
+    return "labels that the node selector or affinity rules out" if not spec.node_name else "another name"
 
 
 def _desired(run: Run, after: Workload) -> int:
