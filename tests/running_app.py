@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 from planner.cli.app import STREAMLIT
 from planner.cli.dashboard import run
 from planner.ui.web import take_settings
+from tests.ports import reserved
 
 ROOT = Path(__file__).parents[1]
 _START_SECONDS = 60
@@ -47,8 +47,8 @@ def scripted(script: Path) -> tuple[str, ...]:
 def running_app(
     log: Path, program: Sequence[str] = on("demo"), *, port: int | None = None, **environment: str
 ) -> Iterator[RunningApp]:
-    """The app on that port, else on a free one. What it logs goes to `log`."""
-    port = port or free_port()
+    """The app on that port, else on one of its own. What it logs goes to `log`."""
+    port = port or reserved()
     with log.open("a", encoding="utf-8") as output:
         server = subprocess.Popen(
             [sys.executable, *program, str(port)],
@@ -64,13 +64,6 @@ def running_app(
         finally:
             server.terminate()
             server.wait(timeout=60)
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def _wait(app: RunningApp, server: subprocess.Popen[bytes], log: Path) -> None:

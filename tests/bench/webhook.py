@@ -12,7 +12,6 @@ import http.client
 import json
 import random
 import re
-import socket
 import ssl
 import subprocess
 import sys
@@ -30,6 +29,7 @@ import numpy as np
 
 from planner.inventory.change import document_of
 from planner.kubernetes.records import Snapshot, Workload
+from tests.ports import reserved
 
 PATH = "/v1/rollouts?timeout=2s"
 AT_ONCE = 200  # the default of an API server
@@ -66,9 +66,7 @@ def serving(
 ) -> Iterator[tuple[int, Path]]:
     """``headroom serve`` as a process of its own; gives its port and the certificate to trust (that of `pair`, where given)."""
     cert, key = pair or certificate(folder)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = reserved()
     program = [sys.executable, "-c", "from planner.cli import main; main()"]
     command = [
         *program,

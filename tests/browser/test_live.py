@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from playwright.sync_api import expect
 from tests.bench.webhook import certificate
 from tests.browser.dashboard import ROOT, Visitor
 from tests.builders.objects import deployment, node, pod_spec
+from tests.ports import reserved
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Answer, Asked, Tls, api_server
 from tests.sources.living import LivingCluster, status
@@ -59,11 +59,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
 
     tls = Tls(*certificate(folder))
-    with api_server(play, tls) as (configuration, _), socket.socket() as free:
+    with api_server(play, tls) as (configuration, _):
         config = kubeconfigs.write(folder / "config", configuration.host, certificate_authority=tls.certificate)
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+        port = reserved()
         command = [sys.executable, "-c", "from planner.cli import main; main()", "serve", "context:edu", "--dashboard",
                    "--port", str(port), "--workers", "1", "--within", "30"]  # fmt: skip
         log = folder / "serve.log"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,6 +24,7 @@ from tests.browser.dashboard import ROOT, Visitor, pages
 from tests.browser.test_live import Served, wait
 from tests.browser.test_sign_in import arrive, heard, provider, sign_in
 from tests.builders.teams import shared, team
+from tests.ports import reserved
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Tls, api_server
 from tests.sources.living import LivingCluster
@@ -99,9 +99,7 @@ def shared_cluster(folder: Path) -> Iterator[str]:
     ):
         config = kubeconfigs.write(folder / "config", configuration.host, certificate_authority=folder / "tls.crt")
         environment = {**os.environ, "KUBECONFIG": str(config), "HEADROOM_STORE": str(folder / "store")}
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = reserved()
         (folder / "sign-in.toml").write_text(CONFIGURATION.format(provider=at, port=port))
         python = [sys.executable, "-c", "from planner.cli import main; main()"]
         for name in ("one", "other"):

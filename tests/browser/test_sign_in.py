@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,8 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.dashboard import OUTPUT, Visitor
-from tests.running_app import free_port, running_app
+from tests.ports import reserved
+from tests.running_app import running_app
 
 NODE = "gke-edu"  # how every node of the demo begins
 SECONDS = 3600
@@ -49,9 +49,7 @@ research = ["llm-lab"]
 @contextmanager
 def provider(folder: Path, seconds: int = SECONDS, people: Sequence[Mapping[str, object]] = PEOPLE) -> Iterator[str]:
     """An OIDC provider of these people whose tokens hold so long; its URL."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = reserved()
     claims = [word for one in people for word in ("--user-claims", json.dumps(one))]
     command = [
         sys.executable,
@@ -199,7 +197,7 @@ def test_who_signed_out_stays_out_over_a_restart(
 ) -> None:
     """Of two who signed in one signs out, and the server is started anew. With a folder of sessions the other goes on; without one
     nobody does. The cookie of who signed out is nothing, whatever stands beside it."""
-    port = free_port()
+    port = reserved()
     with provider(tmp_path) as url:
         told = {"HEADROOM_SIGN_IN": configuration(tmp_path, url)}
         told |= {"HEADROOM_SESSIONS": str(tmp_path / "sessions")} if is_kept else {}

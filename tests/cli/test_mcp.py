@@ -21,6 +21,7 @@ from planner.cli.mcp import TOOLS
 from planner.questions import INDEX
 from tests.architecture import schemas
 from tests.architecture.tree import ROOT
+from tests.ports import reserved
 
 PROGRAM = "from planner.cli import main; main()"
 STUCK = "deployment/prod/llm-serve"
@@ -127,9 +128,7 @@ def test_who_sees_some_namespaces_is_told_of_them_only() -> None:
 
 
 def test_over_http_on_this_machine() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    port = reserved()
     words = [sys.executable, "-c", PROGRAM, "serve", "--mcp", "demo", "--http", str(port)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.tree import ROOT, project_files
+from tests.ports import reserved
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +114,7 @@ def test_it_stands_beside_others_of_its_names(environment: Path, tmp_path: Path)
 @pytest.fixture
 def dashboard(environment: Path, tmp_path: Path) -> Iterator[str]:
     """``headroom app CLUSTER`` from the wheel, in another folder."""
-    with socket.socket() as taken:
-        taken.bind(("localhost", 0))
-        port = taken.getsockname()[1]
+    port = reserved()
     program = [str(environment / "bin/python"), "-c", "from headroom_planner import main; main()"]
     words = ["app", "demo", "--no-browser", "--port", str(port)]
     clean = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.architecture.tree import ROOT
+from tests.ports import reserved
 
 Workers = list[subprocess.Popen[bytes]]
 
@@ -17,7 +17,7 @@ Workers = list[subprocess.Popen[bytes]]
 @contextmanager
 def dask_cluster(number: int) -> Iterator[tuple[str, Workers]]:
     """The scheduler's address, and the workers, of one thread each; all of them there."""
-    address = f"tcp://127.0.0.1:{_port()}"
+    address = f"tcp://127.0.0.1:{reserved()}"
     host, port = address.removeprefix("tcp://").split(":")
     scheduler = _start("distributed.cli.dask_scheduler", "--host", host, "--port", port, "--no-dashboard", "--no-show")
     workers = [
@@ -44,13 +44,6 @@ def _wait(address: str, number: int) -> None:
             return
         time.sleep(1)
     raise AssertionError("the Dask cluster doesn't start")
-
-
-def _port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-        return port
 
 
 def _start(*arguments: str) -> subprocess.Popen[bytes]:

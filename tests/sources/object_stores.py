@@ -8,7 +8,6 @@ skipped, and say so.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.request import Request, urlopen
+
+from tests.ports import reserved
 
 BUCKET = "history"
 
@@ -53,9 +54,7 @@ class ObjectStore:
     @contextmanager
     def running(self) -> Iterator[str]:
         """The URL of a place in an empty bucket on a server that runs as long as this."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = reserved()
         words = [str(self.program), *(one.format(port=port) for one in self.command[1:])]
         environment = {**os.environ, **self.environment}
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)

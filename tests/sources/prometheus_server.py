@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from pathlib import Path
 
 import pytest
 import requests
+
+from tests.ports import reserved
 
 START = 1_795_046_400  # 2026-11-19 00:00 UTC
 HOURS = 8
@@ -68,9 +69,7 @@ def running(folder: Path, *options: str, data: str = "") -> Iterator[str]:
     ]
     subprocess.run(backfill, check=True, capture_output=True, timeout=120)
     (folder / "prometheus.yml").write_text("scrape_configs: []\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = reserved()
     command = [
         prometheus,
         f"--config.file={folder / 'prometheus.yml'}",

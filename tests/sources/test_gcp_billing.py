@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from planner.pricing.refresh import check_coverage, compare_catalogue
 from planner.pricing.skus import Sku
 from planner.sources.gcp_billing import list_skus
 from planner.sources.prices import embedded_book
+from tests.ports import dead
 from tests.pricing.catalogue import as_sku, catalogue_of, wire_sku
 from tests.sources.billing_server import Answer, Asked, billing_server, error, page, paged
 
@@ -141,11 +141,8 @@ def test_a_connection_that_breaks_off_is_an_error() -> None:
 
 
 def test_a_dead_server_is_an_error() -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with pytest.raises(SourceError, match="can't be reached"):
-        read(url)
+    with dead() as refusing, pytest.raises(SourceError, match="can't be reached"):
+        read(f"http://127.0.0.1:{refusing.getsockname()[1]}")
 
 
 def test_pages_without_end_are_an_error() -> None:

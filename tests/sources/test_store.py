@@ -10,7 +10,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +29,7 @@ from planner.history.schema import NAMED
 from planner.kubernetes.records import Event, FrozenMap, Presence, QueuedWorkload, Snapshot
 from planner.questions.question import fact
 from planner.sources import demo
+from planner.sources import store as stores
 from planner.sources.cluster import read_cluster
 from planner.sources.store import ORPHAN_SECONDS, Store
 from tests.history import killed
@@ -72,6 +75,15 @@ def bucket(kind: ObjectStore) -> Iterator[str]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> float:
+    """The store's clock goes on by a millisecond a look, so that no age hangs on how long a test takes; what it begins with."""
+    begun = time.time()
+    ticks = count(begun, 0.001)
+    monkeypatch.setattr(stores, "time", SimpleNamespace(time=lambda: next(ticks), monotonic=time.monotonic))
+    return begun
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +198,7 @@ def test_killed_in_the_middle_of_a_write_nothing_that_was_said_is_lost(tmp_path:
     assert killed.lost_of(str(tmp_path), said) == set()
 
 
-def test_what_was_never_finished_is_not_read_and_goes_after_a_day(tmp_path: Path) -> None:
+def test_what_was_never_finished_is_not_read_and_goes_after_a_day(tmp_path: Path, clock: float) -> None:
     store = Store(str(tmp_path))
     write(store, "prod", later(0))
     entry = next((tmp_path / "manifest").rglob("*.json"))
@@ -197,7 +209,7 @@ def test_what_was_never_finished_is_not_read_and_goes_after_a_day(tmp_path: Path
     half.write_bytes(entry.read_bytes()[:50])
     assert store.query("SELECT count(*) AS n FROM pods") == [{"n": len(demo.read().pods)}]
     assert store.compact(grace_seconds=0).deleted == 0
-    old = time.time() - 2 * ORPHAN_SECONDS
+    old = clock - 2 * ORPHAN_SECONDS
     for path in (lost, half, pods):
         os.utime(path, (old, old))
     assert store.compact(grace_seconds=0).deleted == 2
@@ -212,6 +224,7 @@ def test_readers_that_listed_before_files_were_joined_have_time(tmp_path: Path) 
         write(store, "prod", later(seconds))
     readings = store.readings()
     store.compact()  # joined a moment ago: nothing is deleted yet
+    assert store.compact().deleted == 0
     assert sum(one.count_rows() for one in store.datasets("nodes", readings)) == 48
     assert store.query("SELECT count(*) AS n FROM nodes") == [{"n": 48}]
 
@@ -257,10 +270,10 @@ def test_a_damaged_day_keeps_no_other_from_being_joined(tmp_path: Path) -> None:
     assert store.query("SELECT count(*) AS n FROM Nodes") == [{"n": 4 * 24}]
 
 
-def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path) -> None:
+def test_without_its_manifest_nothing_of_a_store_is_deleted(tmp_path: Path, clock: float) -> None:
     store = Store(str(tmp_path / "store"))
     write(store, "prod", later(0))
-    old = time.time() - 2 * ORPHAN_SECONDS
+    old = clock - 2 * ORPHAN_SECONDS
     files = [path for path in (tmp_path / "store").rglob("*.*") if path.is_file()]
     for path in files:
         os.utime(path, (old, old))
@@ -281,13 +294,13 @@ def evil(store: Store, path: str) -> None:
     store._put(place, json.dumps(said).encode())
 
 
-def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str) -> None:
+def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str, clock: float) -> None:
     store = Store(url)
     write(store, "prod", later(0))
     theirs = next(iter(store.readings(("prod",))[0].entry.files.values()))
     evil(store, theirs)
     for do in (
-        lambda: store.expire(before=time.time()),
+        lambda: store.expire(before=clock),
         lambda: store.compact(grace_seconds=0),
         lambda: store.query("SELECT * FROM facts", ("evil",)),
     ):
@@ -302,23 +315,23 @@ def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str) -> Non
     )
 
 
-def test_what_stands_beside_the_store_stays_whatever_it_says(tmp_path: Path) -> None:
+def test_what_stands_beside_the_store_stays_whatever_it_says(tmp_path: Path, clock: float) -> None:
     victim = tmp_path / "victim.txt"
     victim.write_text("precious")
     store = Store(str(tmp_path / "st"))
     write(store, "prod", later(0))
     evil(store, "../victim.txt")
     with pytest.raises(HeadroomError):
-        store.expire(before=time.time())
+        store.expire(before=clock)
     assert victim.read_text() == "precious"
 
 
-def test_a_link_in_a_store_leads_nowhere(tmp_path: Path) -> None:
+def test_a_link_in_a_store_leads_nowhere(tmp_path: Path, clock: float) -> None:
     store = Store(str(tmp_path / "st"))
     write(store, "prod", later(0))
     outside = tmp_path / "outside"
     outside.mkdir()
-    old = time.time() - 2 * ORPHAN_SECONDS
+    old = clock - 2 * ORPHAN_SECONDS
     for name in ("notes.parquet", "20261117T093000.000000Z-abc.json.zst"):
         (outside / name).write_text("precious")
         os.utime(outside / name, (old, old))
