@@ -1,5 +1,6 @@
 """Settings every test runs under."""
 
+import atexit
 import gc
 import os
 import signal
@@ -69,6 +70,12 @@ def pytest_runtest_teardown() -> None:
     """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.collector.put_aside`); here
     the process goes on with the next test."""
     collector.take_back()
+
+
+def pytest_unconfigure() -> None:
+    """A command has the system take back what it leaves at its end (`planner.ground.collector.seldom`); here the summary's line is the
+    last, and not what a library says of objects that are left."""
+    atexit.unregister(gc.freeze)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
