@@ -36,7 +36,7 @@ from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, wor
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.ties import is_refused
+from planner.rollout.ties import is_refused, is_too_large_for_its_node
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Impasse, rivals, workload_of
 from planner.scheduling.cluster import Cluster
@@ -260,7 +260,8 @@ def _other_strategy(case: _Case) -> Iterator[Remedy]:
     if workload.traits.is_custom:
         yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, own_ways(workload))
     elif workload.traits.is_per_node:
-        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, [rolling_way((0, 1))])
+        ways = [] if is_too_large_for_its_node(case.run, case.revisions[case.place]) else [rolling_way((0, 1))]
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
     elif workload.traits.surges_freely and workload.replicas:
         today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
         pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))

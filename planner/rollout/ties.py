@@ -46,7 +46,7 @@ def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if not run.is_counted and run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
-    if all(_is_too_large_for_its_node(run, revision) for revision in revisions):
+    if all(is_too_large_for_its_node(run, revision) for revision in revisions):
         return True
     if run.preempted or run.happened or not _are_apart(run, revisions):
         return False
@@ -68,7 +68,7 @@ def is_refused(run: Run, revision: Revision) -> bool:
     return refusal is not None and not refusal.quota
 
 
-def _is_too_large_for_its_node(run: Run, revision: Revision) -> bool:
+def is_too_large_for_its_node(run: Run, revision: Revision) -> bool:
     """Whether a node that a DaemonSet should run on is too small for its pod even empty: it then isn't done in any placement, whoever
     comes first and whomever it preempts."""
     cluster, key = run.simulation.cluster, revision.after.key

@@ -28,6 +28,7 @@ from planner.ground.vocabulary import CPU, MEMORY, NVIDIA_GPU
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
+from planner.questions import gate
 from planner.questions import restarts as restarts_question
 from planner.remedies import overview as overviews
 from planner.remedies import rollouts
@@ -91,6 +92,8 @@ def _asked(cluster: str) -> Iterator[Figure]:
     )
     yield figure("one verdict, completes", lambda: verdict(ROLLS[cluster], 9), at_most)
     yield figure("one verdict with ways out and ties", lambda: verdict(STUCK[cluster], 3, ties=True), 0.5)
+    if cluster in (DEMO, OPENB):
+        yield figure("the gate's answer to a DaemonSet that preempts", of_snapshot(_one_preempting, 1), 1.0)
     yield figure("strategy grid", grid, 0.100 if cluster in (COPIES, VARIED) else 0.300)
     yield figure("every workload's own rollout", of_snapshot(overviews.played, 2), 5.0)
     yield figure("what is left", of_snapshot(capacity_left.capacity, 3), 0.3)
@@ -128,6 +131,21 @@ def _one_cure(snapshot: Snapshot) -> object:
     """What the Restarts page asks for."""
     plan = restarts_question.answer(snapshot, restarts_question.RestartsSettings(cures=0))
     return restarts_question.cure(snapshot, next(loop for loop in plan.report.loops if loop.suggestion))
+
+
+def _one_preempting(snapshot: Snapshot) -> object:
+    """A new DaemonSet of a high priority, too large for some nodes: each of its pods pushes others out, which then wait for nodes."""
+    amounts = {"cpu": "10", "memory": "100Gi"}
+    spec = {
+        "priorityClassName": "system-node-critical", "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "agent", "image": "x", "resources": {"requests": amounts, "limits": amounts}}],
+    }  # fmt: skip
+    labels = {"app": "agent"}
+    manifest = {
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": spec}},
+    }  # fmt: skip
+    return gate.answer(snapshot, gate.GateSettings(manifest=json.dumps(manifest)))
 
 
 def _one_suggestion(snapshot: Snapshot) -> object:
