@@ -90,7 +90,9 @@ def _maker(cluster: Cluster, owner: str, uid: str) -> _Maker | None:
     workload = workloads_by_key(cluster).get(key)
     if workload is not None and workload.groups is not None:
         return None
-    spec = cluster.snapshot.derived.once(Admission, cluster.snapshot).prepare(of.namespace, of.template.spec)
+    spec = cluster.snapshot.derived.once(Admission, cluster.snapshot).prepare(
+        of.namespace, of.template.spec, of.template.labels
+    )
     if isinstance(of, ReplicaSet):
         return _Maker(key, of, spec)
     ordinals = {f"{of.name}-{of.start_ordinal + i}" for i in range(of.replicas)}

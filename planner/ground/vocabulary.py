@@ -117,12 +117,11 @@ SIDECAR_ANNOTATIONS: Final = (  # of webhooks that add a container to pods with 
 ISTIO_INJECT: Final = "sidecar.istio.io/inject"
 ISTIO_REQUESTS: Final = ("sidecar.istio.io/proxyCPU", "sidecar.istio.io/proxyMemory")
 ISTIO_LIMITS: Final = ("sidecar.istio.io/proxyCPULimit", "sidecar.istio.io/proxyMemoryLimit")
+ISTIO_ANNOTATIONS: Final = frozenset({ISTIO_INJECT, *ISTIO_REQUESTS, *ISTIO_LIMITS})
 KEPT_ANNOTATIONS: Final = frozenset(
     {
         *SIDECAR_ANNOTATIONS,
-        ISTIO_INJECT,
-        *ISTIO_REQUESTS,
-        *ISTIO_LIMITS,
+        *ISTIO_ANNOTATIONS,
         KEDA_PAUSED,
         KEDA_PAUSED_REPLICAS,
         HAMI_REGISTER,

@@ -270,7 +270,7 @@ class Player:
         for workload in (*changed, *(one for one in snapshot.every_workload if one.namespace in spaces)):
             of = asked[workload.namespace]
             for template, _ in workload.templates:
-                for key, amount in usage(admission.prepare(workload.namespace, template.spec)).items():
+                for key, amount in usage(admission.prepare(workload.namespace, template.spec, template.labels)).items():
                     of[key] = max(of.get(key, 0), amount)
         return not run.refusals and all(
             key in asked[quota.namespace]

@@ -436,7 +436,7 @@ def _larger_quota(case: _Case) -> Iterator[Remedy]:
     if free is None:
         return
     admission = free.simulation.admission
-    asked = usage(admission.prepare(workload.namespace, workload.template.spec))
+    asked = usage(admission.prepare(workload.namespace, workload.template.spec, workload.template.labels))
     live = sum(1 for p in case.run.pods[workload.key] if not p.is_terminating)
     pods = max(1, rolling_limits(workload)[0], workload.replicas - live)
     surged: dict[str, dict[str, int]] = {}

@@ -28,6 +28,7 @@ from planner.kubernetes.records import (
     ClaimTemplate,
     Container,
     FrozenMap,
+    Labels,
     LimitRange,
     LimitRangeItem,
     PodSpec,
@@ -40,6 +41,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.sidecar_injection import SidecarInjection
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.storage import class_name_of
 
@@ -289,6 +291,7 @@ class Admission:
         self._runtimes_known = snapshot.presence.get("RuntimeClass") is Presence.PRESENT
         self._policies = {namespace.name: enforced(namespace.labels) for namespace in snapshot.namespaces}
         self._tolerates = tolerates_extended_resources(snapshot)
+        self.injection = SidecarInjection(snapshot)
         # what no quota has a say in, by namespace and a spec's id; the spec is kept, so its id is
         self._standing: dict[tuple[str, int], tuple[Refusal | None, PodSpec]] = {}
         self._own: set[str] = set()  # namespaces whose use is this one's own, not shared with what it was forked from
@@ -303,9 +306,10 @@ class Admission:
         other._standing = {}
         return other
 
-    def prepare(self, namespace: str, spec: PodSpec) -> PodSpec:
+    def prepare(self, namespace: str, spec: PodSpec, labels: Labels = EMPTY) -> PodSpec:
         """A template's spec as its pods will carry it: with its priority class, limit ranges' defaults, tolerations,
-        and what its RuntimeClass adds."""
+        and what its RuntimeClass and Istio's injector add. In-tree plugins see what a webhook added, too (`reinvocationPolicy`)."""
+        spec = self.injection.injected(namespace, labels, spec)
         priority_class = class_name(spec, self._classes)
         if priority_class != spec.priority_class_name:
             spec = replace(spec, priority_class_name=priority_class)

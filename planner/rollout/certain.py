@@ -18,6 +18,7 @@ from planner.kubernetes.records import FrozenMap, Pod, ReplicaSet, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.shares import rolling_limits, scaled_value
+from planner.rollout.admission import Admission
 from planner.rollout.beside import beside, evictions_met, is_overcommitted, ruled_namespaces
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.controllers.over_sets import NEW_HASH
@@ -94,6 +95,9 @@ def is_tried_as_told(cluster: Cluster, of: Workload | ReplicaSet) -> bool:
     admission."""
     spec = of.template.spec
     if spec.scheduling_gates or spec.runtime_class_name or spec.scheduler_name != DEFAULT_SCHEDULER:
+        return False
+    injection = cluster.snapshot.derived.once(Admission, cluster.snapshot).injection
+    if injection.of(of.namespace, of.template.labels, spec) is not None:
         return False
     return of.namespace not in ruled_namespaces(cluster) and not does_not_admit(cluster, of)
 

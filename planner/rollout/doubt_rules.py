@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.account import list_command
@@ -16,7 +17,9 @@ from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, kno
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
+from planner.kubernetes.sidecar_injection import is_injector
 from planner.kubernetes.versions import minor_of, newer_than_recorded
+from planner.rollout.admission import Admission
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
@@ -26,6 +29,9 @@ from planner.scheduling.cluster import Cluster
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
 _MAKE: Final = (JOB.name, CRON_JOB)
 _AUTOSCALER: Final = "HorizontalPodAutoscaler"
+_INJECTOR: Final = (
+    "See global.proxy.resources: kubectl get configmap istio-sidecar-injector --namespace istio-system --output yaml"
+)
 _DRY_RUN: Final = "See what it makes of the change: kubectl apply --dry-run=server --output yaml"
 _DRY_RUN_OF_A_POD: Final = "See what it makes of a Pod with the template: kubectl apply --dry-run=server --output yaml (a dry run of the workload doesn't ask it)"
 
@@ -102,6 +108,8 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
         after, templates = revision.after, tuple(template for template, _ in revision.templates)
         for hook in admission_hooks(played.cluster.snapshot, revision):
             about, known = f"{hook.kind} {hook.name}", known_hook(hook, templates)
+            if is_injector(hook) and _is_played(played.cluster, after.namespace):
+                continue
             if known is not None:
                 if known.changes is not HookChanges.PLAYED:
                     effect = Effect.TIME if known.changes is HookChanges.TIME else Effect.NOTHING
@@ -150,9 +158,35 @@ def newer_version(played: Played) -> Iterator[Doubt]:
         yield Doubt(about=about, why=Text(why), could_change=Effect.VERDICT)
 
 
+def injected_proxies(played: Played) -> Iterator[Doubt]:
+    """The proxy that Istio's injector adds: it is played with what proxies ask for that run today, or with the documented default."""
+    injection = played.cluster.snapshot.derived.once(Admission, played.cluster.snapshot).injection
+    for revision in played.revisions:
+        namespace = revision.after.namespace
+        every = [injection.of(namespace, template.labels, template.spec) for template, _ in revision.templates]
+        found = [one for one in every if one is not None]
+        if not found or not played.makes_pods(revision):
+            continue
+        guessed = [one for one in found if not one.is_seen]
+        asks = (guessed or found)[0].proxy.requests
+        says = ", ".join(f"{format_amount(amount, name)} {name}" for name, amount in asks.items()) or "no requests"
+        why = f"it adds a proxy to each pod, which is played with {says}"
+        why += ", the documented default: its ConfigMap isn't read, and no proxy runs that tells" if guessed else ""
+        yield Doubt(
+            about="Istio's sidecar injector", why=Text(why), could_change=Effect.VERDICT if guessed else Effect.NOTHING,
+            advice=_INJECTOR if guessed else "",
+        )  # fmt: skip
+
+
+def _is_played(cluster: Cluster, namespace: str) -> bool:
+    """Whether what Istio's injector does in a namespace is played: its labels say whether it acts there."""
+    return any(one.name == namespace for one in cluster.snapshot.namespaces)
+
+
 RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     missing_lists,
     unplayed_admission,
+    injected_proxies,
     never_ready_before,
     newer_version,
 )

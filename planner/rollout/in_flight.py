@@ -267,7 +267,8 @@ def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
 def does_not_admit(cluster: Cluster, one: Workload | ReplicaSet) -> bool:
     """Whether the API server refuses one more of its pods today, for what `Admission` knows."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot).fork()
-    return admission.refusal(one.namespace, one.name, admission.prepare(one.namespace, one.template.spec)) is not None
+    spec = admission.prepare(one.namespace, one.template.spec, one.template.labels)
+    return admission.refusal(one.namespace, one.name, spec) is not None
 
 
 def _spaces_with_ends(cluster: Cluster) -> frozenset[str]:

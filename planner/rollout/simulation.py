@@ -222,7 +222,7 @@ class Simulation:
         known = self._shapes.get(key)
         if known is None:
             self.work.spend(_SHAPE_UNITS)
-            prepared = self.admission.prepare(namespace, spec)
+            prepared = self.admission.prepare(namespace, spec, labels)
             shape = compile_shape(self.cluster, namespace, labels, prepared, default_selector=selector)
             known = self._shapes[key] = (shape, labels, spec, selector)  # the objects are kept, so their ids are
         return known[0]

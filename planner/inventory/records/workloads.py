@@ -11,7 +11,8 @@ import msgspec
 
 from planner.ground import typed
 from planner.ground.errors import InputError
-from planner.ground.vocabulary import DEFAULT_NAMESPACE, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
+from planner.ground.records import replace
+from planner.ground.vocabulary import DEFAULT_NAMESPACE, ISTIO_ANNOTATIONS, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
 from planner.inventory.records import progressive
@@ -57,9 +58,11 @@ def read_template(shared: Shared, template: wire.PodTemplate | None, raw: Raw, *
         of_spec = shared.once_written("spec of a template", whole, lambda _: _ReadSpec.of(shared, whole, spec))
         rest = seal_but_spec({key: msgspec.json.decode(one) for key, one in told.items()})
         kept = msgspec.to_builtins(template) if has_manifest else None
+        injection = {key: value for key, value in annotations.items() if key in ISTIO_ANNOTATIONS}
+        spec_record = replace(of_spec.record, injection=FrozenMap(injection)) if injection else of_spec.record
         return model.Template(
             labels=labels,
-            spec=of_spec.record,
+            spec=spec_record,
             annotations=annotations,
             manifest=wire.encode(with_kept({**rest, "spec": of_spec.sealed}, kept)) if kept is not None else b"{}",
             unread=unread(rest, of_spec.unread),

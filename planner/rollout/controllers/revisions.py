@@ -75,8 +75,8 @@ def used_again(simulation: Simulation, before: Workload, after: Workload) -> str
         return ""
     if after.uid in revisions_by_owner(simulation.cluster):
         return revision_of(simulation.cluster, after)
-    spec = simulation.admission.prepare(after.namespace, after.template.spec)
-    today = simulation.admission.prepare(before.namespace, before.template.spec)
+    spec = simulation.admission.prepare(after.namespace, after.template.spec, after.template.labels)
+    today = simulation.admission.prepare(before.namespace, before.template.spec, before.template.labels)
     if _shown(after.template, spec) == _shown(before.template, today):
         return ""
     claims = {template.name for template in after.claim_templates}
