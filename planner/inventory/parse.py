@@ -82,6 +82,7 @@ _KINDS: dict[str, Kept | ByHand] = {
     "StorageClass": storage.STORAGE_CLASS,
     "CSINode": storage.CSI_NODE,
     "CSIDriver": storage.CSI_DRIVER,
+    "VolumeAttachment": storage.VOLUME_ATTACHMENT,
     "CSIStorageCapacity": storage.CSI_STORAGE_CAPACITY,
     "DeviceClass": devices.DEVICE_CLASS,
     "ResourceSlice": devices.RESOURCE_SLICE,

@@ -46,6 +46,7 @@ from planner.kubernetes.records import (
     Requirement,
     Snapshot,
     Toleration,
+    VolumeAttachment,
 )
 from planner.kubernetes.telling import Tells, told_by
 
@@ -103,6 +104,7 @@ def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
         namespaces=tuple(names.record(one) if one.name in hidden else one for one in snapshot.namespaces),
         nodes=tuple(names.node(node) for node in snapshot.nodes),
         persistent_volumes=tuple(names.volume(volume) for volume in snapshot.persistent_volumes),
+        volume_attachments=tuple(names.attachment(one) for one in snapshot.volume_attachments),
         events=tuple(names.event(event) for event in snapshot.events if event.namespace not in hidden),
         logs=tuple(log for log in snapshot.logs if log.namespace not in hidden),
         problems=tuple(one for one in snapshot.problems if not names.tells(f"{one.object} {one.what} {one.mend}")),
@@ -165,7 +167,8 @@ class _Names:
         of_all: list[Any] = [one for kind in _OF_ALL for one in getattr(snapshot, kind)]
         asked = [one for kind in _ASKING for one in getattr(snapshot, kind) if one.namespace not in hidden]
         self._shared_words |= set(_texts([*of_all, *asked, *once]))
-        self._volumes = {v.name for v in snapshot.persistent_volumes if v.claim and v.claim[0] in hidden}
+        volumes = [v for v in snapshot.persistent_volumes if v.claim and v.claim[0] in hidden]
+        self._volumes, self._attached = {v.name for v in volumes}, {v.attached_name for v in volumes}
 
     # ── texts ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def _name(self, text: str) -> str:
@@ -199,8 +202,16 @@ class _Names:
         return self.record(one) if one.namespace in self._hidden else one
 
     def node(self, node: Node) -> Node:
-        """A node, which holds images of everybody."""
-        return replace(node, images=FrozenMap({self._image(name): size for name, size in node.images.items()}))
+        """A node, which holds images and volumes of everybody."""
+        images = FrozenMap({self._image(name): size for name, size in node.images.items()})
+        return replace(
+            node, images=images, volumes_attached=tuple(v for v in node.volumes_attached if v not in self._attached)
+        )
+
+    def attachment(self, one: VolumeAttachment) -> VolumeAttachment:
+        """The attachment of a volume, whose claim may be somebody else's."""
+        is_hidden = one.volume_name in self._volumes
+        return replace(one, volume_name=self._name(one.volume_name)) if is_hidden else one
 
     def volume(self, one: PersistentVolume) -> PersistentVolume:
         """A volume, which may be bound to a claim of somebody else."""
@@ -208,7 +219,7 @@ class _Names:
             return one
         labels = {key: value for key, value in one.labels.items() if any(word in key for word in _ZONES)}
         claim = (self._name(one.claim[0]), self._name(one.claim[1]))
-        return replace(one, name=self._name(one.name), claim=claim, labels=FrozenMap(labels))
+        return replace(one, name=self._name(one.name), claim=claim, labels=FrozenMap(labels), handle="")
 
     def event(self, one: Event) -> Event:
         """An event that is seen, whose message may name what isn't; of one about what is everybody's (a node's kernel killed a

@@ -356,6 +356,7 @@ class Volume(Wire):
     gce_persistent_disk: Disk | None = None
     aws_elastic_block_store: Disk | None = None
     azure_disk: Disk | None = None
+    cinder: Disk | None = None
     rbd: Disk | None = None
     iscsi: Disk | None = None
     host_path: HostPath | None = None
@@ -368,7 +369,6 @@ class Volume(Wire):
     nfs: Present | None = None
     glusterfs: Present | None = None
     flex_volume: Present | None = None
-    cinder: Present | None = None
     cephfs: Present | None = None
     flocker: Present | None = None
     fc: Present | None = None
@@ -831,6 +831,21 @@ class ObjectReference(Wire):
 
 class CsiSource(Wire):
     driver: str = ""
+    volume_handle: str = ""
+
+
+class IscsiSource(Wire):
+    target_portal: str = ""
+    iqn: str = ""
+    lun: int = 0
+
+
+class AttachedVolume(Wire):
+    name: str = ""
+
+
+class AttachedSource(Wire):
+    persistent_volume_name: str | None = None
 
 
 class CsiLimit(Wire):

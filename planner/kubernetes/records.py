@@ -423,6 +423,7 @@ class Node(Record):
     kubelet_version: str = ""
     created_at: float | None = None
     is_deleting: bool = False
+    volumes_attached: tuple[Path, ...] = ()  # as its status names them: plugin, driver and handle
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -782,8 +783,24 @@ class PersistentVolume(Record):
     access_modes: tuple[str, ...] = ()
     phase: str = ""
     csi_driver: str = ""
+    handle: str = ""  # by which its driver knows it, and nodes' `volumes_attached`
     is_local: bool = False
+    is_san: bool = False  # iSCSI or Fibre Channel: attached by Kubernetes' own plugins
     volume_mode: str = "Filesystem"
+
+    @property
+    def attached_name(self) -> str:
+        """As nodes' ``status.volumesAttached`` names it; "" where that isn't known.
+
+        Source: kubernetes `pkg/volume/util/util.go` `GetUniqueVolumeName`, `pkg/volume/{csi,iscsi}` `GetVolumeName`.
+        """
+        if not self.handle:
+            return ""
+        return (
+            f"kubernetes.io/iscsi/{self.handle}"
+            if self.is_san
+            else f"kubernetes.io/csi/{self.csi_driver}^{self.handle}"
+        )
 
 
 class PersistentVolumeClaim(Record):
@@ -812,11 +829,22 @@ class StorageClass(Record):
 
 class CsiDriver(Record):
     """`tells_capacity`: kube-scheduler makes no volume of it where its CSIStorageCapacities leave no room. `driver`: its
-    name, as StorageClasses call it."""
+    name, as StorageClasses call it. `attaches`: its volumes are attached to a node before a pod there starts
+    (``attachRequired``, true by default)."""
 
     name: str
     driver: str
     tells_capacity: bool = False
+    attaches: bool = True
+
+
+class VolumeAttachment(Record):
+    """That a PersistentVolume is to be attached to a node; `is_attached`: it is."""
+
+    name: str
+    volume_name: str = ""
+    node_name: Word = ""
+    is_attached: bool = False
 
 
 class CsiStorageCapacity(Record):
@@ -1310,6 +1338,7 @@ class Snapshot:
     storage_classes: tuple[StorageClass, ...] = ()
     csi_nodes: tuple[CsiNode, ...] = ()
     csi_drivers: tuple[CsiDriver, ...] = ()
+    volume_attachments: tuple[VolumeAttachment, ...] = ()
     csi_storage_capacities: tuple[CsiStorageCapacity, ...] = ()
     device_classes: tuple[DeviceClass, ...] = ()
     resource_slices: tuple[ResourceSlice, ...] = ()

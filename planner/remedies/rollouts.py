@@ -23,6 +23,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
+from planner.remedies.volume_cures import find_volume_cures
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import (
     GROWING_REASONS,
@@ -31,6 +32,7 @@ from planner.rollout.answers import (
     Remedy,
     RolloutResult,
     Verdict,
+    VolumeCure,
 )
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -53,7 +55,6 @@ from planner.rollout.queued import crowded, found_of_queues
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
 from planner.rollout.told import (
-    attached_twice,
     capacity_of,
     jointly,
     left_out_nodes,
@@ -65,10 +66,11 @@ from planner.rollout.told import (
     turned_away,
     unknown_finding,
     until_they_come,
+    volumes_elsewhere,
     workload_keys_by_owner,
     workload_rollout,
 )
-from planner.rollout.unknowns import Unknown, is_blind, unknowns
+from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools as pool_of_each
@@ -125,11 +127,10 @@ def rollout(
         *standing_doubts(cluster, prepared.revisions, run),
         *doubts_of_acting(moves, run.completed),
     ]
-    keys, twice = workload_keys_by_owner(run), attached_twice(run, prepared.revisions)
+    keys = workload_keys_by_owner(run)
     pending = pending_pods(run, keys)
-    buts = [str(one.what) for one in twice[:1]]
     which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
-    buts += [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
+    buts = [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
     buts += [str(clocks.sentence)] if clocks.sentence else []
     but = ". ".join(f"But {one}" for one in buts)
     parts = tuple(
@@ -140,6 +141,7 @@ def rollout(
     unknown = tuple(
         (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
+    unknown += tuple(dict.fromkeys(unknown_drivers(run, run.done)))
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
         unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
     remedies: list[Remedy] = []
@@ -153,12 +155,15 @@ def rollout(
         )  # fmt: skip
         remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
         doubts += [_doubt_of_limits(reached)] if reached else []
+    cures: tuple[VolumeCure, ...] = ()
+    if stuck is not None and stuck.reason is Reason.VOLUME_ATTACHED and scenario.with_remedies and is_sure:
+        cures = tuple(find_volume_cures(asked, beside or Beside(), run, stuck.workload, seed=scenario.seed))
     shown = stuck or max(parts, key=lambda p: p.seconds)
     sentence, headline = jointly(parts, shown, but)
     findings = (
         *prepared.findings,
         *version_findings(prepared.snapshot),
-        *twice,
+        *volumes_elsewhere(run, prepared.revisions, cures),
         *scaled_at_once(run, prepared.revisions),
         *_others_in_flight(cluster, run),
         *tried_again(run, prepared.revisions),
@@ -191,6 +196,7 @@ def rollout(
         placement=placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=tuple(remedies),
+        volume_cures=cures,
         findings=tuple(one for one in findings if one.severity is not Severity.ERROR),
         doubts=each_once(doubts),
         preempted=displaced(run, prepared.revisions),

@@ -44,6 +44,7 @@ class Reason(StrEnum):
     HOST_PORT = "host_port"
     TOO_MANY_PODS = "too_many_pods"  # the nodes' pod limit
     VOLUME = "volume"  # a claim's volume is elsewhere, missing or unbound
+    VOLUME_ATTACHED = "volume_attached"  # another node has the volume, which one node has at a time (Multi-Attach)
     DEVICE = "device"  # devices asked for through ResourceClaims can't be allocated
     MISSING_OBJECT = "missing_object"  # a claim, class or template that isn't there: never tried
     SCHEDULING_GATE = "scheduling_gate"
@@ -159,6 +160,17 @@ class Remedy(Record):
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
     disturbs: int = 0  # pods of others that run today and end for it
     lenders: int = 0  # workloads of others that are scaled for it
+
+
+class VolumeCure(Record):
+    """What lets a rollout complete whose pod waits for a volume that another node has: played before it is told, in several placements.
+
+    `then`: the events that do it, as ``--then`` has them; `patch`: a strategic merge patch of the workload, in JSON.
+    """
+
+    sentence: Text
+    then: str = ""
+    patch: str = ""
 
 
 RUNS: Final = 50
@@ -305,6 +317,7 @@ class RolloutResult(RolloutOutcome):
     placement: Sequence[tuple[str, str, str]]  # (namespace, pod or owner, node) at the end, changed workloads only
     ties: Ties | None = None
     remedies: tuple[Remedy, ...] = ()
+    volume_cures: tuple[VolumeCure, ...] = ()  # where a pod waits for a volume that another node has
     findings: tuple[Finding, ...] = ()
     preempted: tuple[str, ...] = ()  # "namespace/pod" of victims
     in_flight: tuple[OtherInFlight, ...] = ()  # others that the change meets

@@ -143,8 +143,9 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
 
 def _goes_by_amounts(cluster: Cluster, shape: Shape) -> bool:
     """Whether nodes can be judged one by one, and all that judges is known: not where some pod's required anti-affinity speaks of the
-    shape's pods, nor where a volume's claim wasn't seen."""
-    if not shape.is_simple or shape.absent or shape.blocked or shape.storage.unknown:
+    shape's pods, nor where a volume's claim wasn't seen, or a volume can't follow."""
+    storage = shape.storage
+    if not shape.is_simple or shape.absent or shape.blocked or storage.unknown or storage.attached:
         return False
     return not anti_terms(cluster).about(cluster, shape.namespace, shape.labels)
 

@@ -14,6 +14,7 @@ from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.account import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
+from planner.kubernetes.attaching import Attaching
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
@@ -24,6 +25,7 @@ from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
 from planner.rollout.unknowns import admission_hooks
+from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
@@ -86,6 +88,14 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
     if parts:
         why = Text(f"whether {', or '.join(parts)}{',' * (len(parts) > 1)} isn't known: none were read")
         yield Doubt(about=_many([*refuse, *make]), why=why, could_change=Effect.VERDICT, advice=_adds([*refuse, *make]))
+
+
+def presumed_drivers(played: Played) -> Iterator[Doubt]:
+    """Drivers whose volumes pods wait for, and that attach as far as their own manifests say: their CSIDrivers weren't read."""
+    waits = [wait.volume for revision in played.revisions for wait in volume_waits(played.run, revision.after.key)]
+    for driver in sorted({volume.driver for volume in waits if volume.how is Attaching.PRESUMED}):
+        why = Text(f"that {driver} attaches volumes to nodes is taken from its manifests: no CSIDrivers were read")
+        yield Doubt(about=driver, why=why, could_change=Effect.VERDICT, advice=_adds(["CSIDriver"]))
 
 
 def _many(kinds: Sequence[str]) -> str:
@@ -189,6 +199,7 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     injected_proxies,
     never_ready_before,
     newer_version,
+    presumed_drivers,
 )
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 

@@ -19,10 +19,13 @@ from planner.rollout.ownership import pods_of
 from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
-from planner.rollout.unknowns import Unknown, is_blind, unknowns
+from planner.rollout.ties import sample
+from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import Impasse, explain
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
+
+_PLACEMENTS: Final = 9
 
 
 class OwnRollout(RolloutOutcome):
@@ -106,11 +109,14 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         ticks, lowest = course.ticks, course.lowest_ready
     else:
         run = simulate(cluster, [*along, revision]) if along else simulate_alone(cluster, revision)
+        run = _where_volumes_follow(cluster, [*along, revision], run)
         why = None if run.done[workload.key] else with_cures(explain(run, revision), cures(run, revision))
         verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
         lowest = min(m.ready for m in run.moments[workload.key][1:])
         ticks = run.ticks
-    unknown = next((u for u in unknowns(cluster, revision, new) if u.may_help or not why), None)
+    unread = unknown_drivers(run, [workload.key]) if run is not None and why is not None else ()
+    lacking = (*unknowns(cluster, revision, new), *(one for _, one in unread))
+    unknown = next((u for u in lacking if u.may_help or not why), None)
     if unknown is None and why is None and (full := crowded(cluster, [*along, revision])):
         unknown = Unknown(what=full)
     replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.pods_wanted
@@ -125,6 +131,16 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         verdict=verdict, reason=reason, sentence=sentence, lowest_ready=lowest, replicas=replicas, headline=headline
     )
     return Glance(answer=found, run=run if why else None, why=why)
+
+
+def _where_volumes_follow(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> Run:
+    """The run, and where new pods need a volume that one node has at a time the commonest of some: there placement decides, and the first
+    is no better than any other."""
+    needs = any(shape.storage.attached for shape in run.new_shapes.values())
+    if not needs or not run.choices or run.is_cut:
+        return run
+    commonest, _ = sample(cluster, revisions, run, seed=0, runs=_PLACEMENTS)
+    return commonest
 
 
 def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:

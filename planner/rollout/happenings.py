@@ -127,6 +127,7 @@ def _expel(simulation: Simulation, names: Sequence[str], taint: Taint) -> None:
             if not pod.is_terminating and not tolerates_taints(pod.shape.spec.tolerations, (taint,)):
                 (simulation.delete(pod) if kind_in(pod.owner).is_per_node else take_away(simulation, pod))
         if taint.key == TAINT_OUT_OF_SERVICE and simulation.cluster.node_index[name] in simulation.pods.silent:
+            simulation.attachments.take_out_of_service(simulation.cluster.node_index[name])
             for pod in list(simulation.pods.on(simulation.cluster.node_index[name])):
                 if pod.is_terminating:
                     simulation.vanish(pod)
@@ -200,6 +201,7 @@ def lose(simulation: Simulation, nodes: Sequence[int]) -> list[LivePod]:
     Source: kubernetes `pkg/controller/podgc/gc_controller.go` `gcOrphaned`, which in a cluster takes up to a minute.
     """
     pods = [pod for node in nodes for pod in simulation.pods.on(node)]
+    simulation.attachments.keep(nodes)
     for node in nodes:
         simulation.state.shut(node)
     for pod in [nomination for nomination in simulation.scheduler.nominations if nomination.nominated in nodes]:

@@ -35,6 +35,7 @@ class Pods:
     scales : key of an owner of pods → the workload it works for, and its replicas (`planner.kubernetes.budgets.scales`)
     hears : called with the key of a pod's owner when something happened to the pod
     waits : called with a pod of the snapshot that has no node when it is put in motion, and its index
+    lacks : called with a pod that has its node and isn't Ready: whether it may have to wait for a volume (`let_start`)
 
     Attributes
     ----------
@@ -54,9 +55,10 @@ class Pods:
         *,
         hears: Callable[[str], None],
         waits: Callable[[LivePod, int], None],
+        lacks: Callable[[LivePod], bool],
     ) -> None:
         self.cluster, self.snapshot = cluster, cluster.snapshot
-        self.work, self._scales, self._hears, self._waits = work, scales, hears, waits
+        self.work, self._scales, self._hears, self._waits, self._lacks = work, scales, hears, waits, lacks
         self.by_index: dict[int, LivePod] = {}
         self.by_owner: dict[str, list[LivePod]] = {}  # by owner's key; some may be gone: `in_motion` leaves them out
         self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
@@ -123,7 +125,7 @@ class Pods:
             else:
                 # A pod that was failing when the snapshot was taken isn't expected to recover by waiting.
                 live.never_ready = live.is_lost or not is_starting(pod)
-                if not live.never_ready:
+                if not live.never_ready and not self._lacks(live):
                     self.starting.append(live)
         elif not live.is_terminating:
             self._waits(live, index)
@@ -138,6 +140,11 @@ class Pods:
     def bind(self, pod: LivePod, node: int) -> None:
         """A pod has got its node."""
         self._on_node.setdefault(node, {})[pod.number] = pod
+        if not self._lacks(pod):
+            self.let_start(pod)
+
+    def let_start(self, pod: LivePod) -> None:
+        """A pod has its node and its volumes: it becomes Ready in the next tick."""
         if not (pod.never_ready or self.hangs(pod)):
             self.starting.append(pod)
 
@@ -164,8 +171,8 @@ class Pods:
         for pod in self.on(node):
             if pod.is_terminating:
                 self.terminating.append(pod)
-            elif not pod.never_ready:
-                self.starting.append(pod)
+            elif not self._lacks(pod):
+                self.let_start(pod)
             self.tell(pod)
 
     def terminate(self, pod: LivePod) -> None:

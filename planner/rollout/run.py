@@ -11,10 +11,12 @@ from typing import Final, Unpack
 from planner.ground import collector
 from planner.ground.budget import TooLargeError, WorkBudget, too_large
 from planner.ground.records import Record, replace
+from planner.ground.words import duration
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
 from planner.rollout.answers import Verdict
+from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.beside import beside, everybody, evictions_met
 from planner.rollout.by_themselves import Bound
 from planner.rollout.bystanders import bystanders, stayed_apart
@@ -325,7 +327,7 @@ class Run:
                 self.finished_at[key] = simulation.clock.tick if is_done else -1
         if all(self.done.values()):
             return True
-        if not simulation.is_moving and self._goes_on():
+        if not simulation.is_moving and (self._goes_on() or self._detach_by_force()):
             return self._is_over()
         if not simulation.is_moving:
             waited = simulation.wait(PATIENCE_MS)
@@ -400,6 +402,17 @@ class Run:
         go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them
         return any(go_on)
 
+    def _detach_by_force(self) -> bool:
+        """Whether volumes that pods wait for are taken off nodes that are gone or don't answer, which takes some minutes."""
+        at = self._clock.seconds + FORCED_DETACH_SECONDS
+        if self.later and self.later[0].after_seconds < at:
+            return False
+        if not self.simulation.attachments.detach_by_force():
+            return False
+        self._clock.seconds = at
+        self._unseen.append(f"volumes are detached by force, after {duration(FORCED_DETACH_SECONDS)}")
+        return True
+
     def _wait_for(self, one: Revision | Happening) -> None:
         """Nothing happens until it comes: a step of its own in which only time passes, where it is an event."""
         if one.after_seconds != WHEN_AT_REST:
@@ -434,7 +447,8 @@ class Run:
                 dict.fromkeys(self.status, self._remainder.status),
                 dict.fromkeys(self.pods, tuple(self._remainder.new)),
             )
-        self.choices, self.orders = simulation.choices + simulation.scheduler.choices, simulation.orders
+        self.choices = simulation.choices + simulation.scheduler.choices + simulation.attachments.choices
+        self.orders = simulation.orders
         self.work = simulation.units_before - simulation.work.left
         self.owners = {key: controllers[key].owners() for key in self.moments}
         scaled = {key: controller.replicas for key, controller in controllers.items() if is_scaled(controller)}

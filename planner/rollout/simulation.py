@@ -29,6 +29,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.rollout.admission import Admission, Refusal
+from planner.rollout.attachments import Attachments
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
 from planner.rollout.pods import Pods, unfinished
@@ -102,7 +103,7 @@ class Simulation:
     replacement : makes the controller that a preempted pod's owner has, which is played from then on
     held_up : namespace → controllers whose pods a quota refuses: they begin when something of the namespace goes
     refusals : owner's key → the API server's last refusal
-    attached_twice : claim, the pod that has it, the pod that can't get it
+    attachments : which nodes have volumes that one node holds at a time, and who waits for them
     choices : times a controller picked among equals
     orders : times several workloads' controllers acted in one round: any of them may be first
     ends : times several pods ended in one tick while pods of several kinds waited for their places: any of them may be first
@@ -133,7 +134,10 @@ class Simulation:
         self.scales = dict(self.snapshot.derived.once(scales, self.snapshot))
         self.is_thorough = is_thorough
         self.clock = Clock(self.snapshot.taken_at, self.scales, luck=self._luck, is_thorough=is_thorough)
-        self.pods = Pods(cluster, self.work, self.scales, hears=self.clock.wake, waits=self._take_up)
+        self.pods = Pods(
+            cluster, self.work, self.scales, hears=self.clock.wake, waits=self._take_up, lacks=self._lacks_volume,
+        )  # fmt: skip
+        self.attachments = Attachments(cluster, self.pods, self.state.volumes, self._luck)
         self.scheduler = Scheduler(self.state, seed + 1, self.pods.below, self.pods.budgets, is_thorough=is_thorough)
         self.queue = SchedulingQueue(
             self.state, self.scheduler, self.pods.by_index, self.pods.live, left_out=left_out, is_thorough=is_thorough,
@@ -148,7 +152,6 @@ class Simulation:
         self._sleeping: dict[str, int] = {}  # namespace → tick in which none of them looks
         self.refusals: dict[str, Refusal] = {}
         self.preempted: list[LivePod] = []
-        self.attached_twice: list[tuple[str, LivePod, LivePod]] = []
         self.choices = self.orders = self.ends = 0
         self.is_idle = False
         self._shapes: dict[tuple[int, int, int], tuple[Shape, Labels, PodSpec, LabelSelector | None]] = {}
@@ -160,6 +163,7 @@ class Simulation:
             self.state.close(node, bar)
         for index in (*self.queue.to_take_up(), *unfinished(cluster)):
             self.pods.live(index)
+        self._attach()
 
     def _take_up(self, pod: LivePod, index: int) -> None:
         """A waiting pod of the snapshot competes from the first moment."""
@@ -241,6 +245,7 @@ class Simulation:
             self.vanish(pod)  # the API server waits for no kubelet
             return
         self.queue.changed()
+        self.attachments.deleted(pod)
         self.pods.terminate(pod)
         if not pod.is_lost:
             self.state.terminate(pod.shape, pod.node)
@@ -254,6 +259,7 @@ class Simulation:
         if pod.nominated != NOWHERE:
             self._release_nomination(pod)
         if pod.is_bound and not pod.is_lost:
+            self.attachments.leave(pod)
             self.queue.happened(self._event(pod.shape, is_removal=True))
             self.state.remove(pod.shape, pod.node, is_terminating=True)
             if pod.devices or pod.shape.uses_devices:
@@ -370,7 +376,6 @@ class Simulation:
                 return refusal
             self.admission.charge_object(pod.namespace, counted)
         self.queue.changed()
-        self._note_attached(pod, node)
         self.scheduler.bind(pod, node)
         self.queue.happened(self._event(pod.shape, is_removal=False))
         pod.started_at = self.clock.now
@@ -389,15 +394,13 @@ class Simulation:
             event = self._events[shape, is_removal] = ClusterEvent(shape, is_removal=is_removal)
         return event
 
-    def _note_attached(self, pod: LivePod, node: int) -> None:
-        """kube-scheduler lets a pod go where a ReadWriteOnce volume can't follow, since another node has it attached:
-        such a pod waits in ContainerCreating as long as the other one runs (attach-detach controller, `Multi-Attach`)."""
-        for claim in pod.shape.storage.single_node:
-            for other in self.pods.within(pod.namespace):
-                elsewhere = other.is_bound and other.node != node and not other.is_terminating
-                if elsewhere and claim in other.shape.storage.single_node:
-                    self.attached_twice.append((claim[1], other, pod))
-                    break
+    def _lacks_volume(self, pod: LivePod) -> bool:
+        return self.attachments.begin(pod)
+
+    def _attach(self) -> None:
+        """The attach-detach controller's turn: pods start that have their volumes now."""
+        for pod in self.attachments.settle():
+            self.pods.let_start(pod)
 
     def _preempt(self, pod: LivePod, node: int, victims: Iterable[LivePod]) -> bool:
         was = pod.nominated
@@ -510,7 +513,8 @@ class Simulation:
             self.clock.ms += ROUND_MS
 
     def settle(self, quiet_ms: float = QUIET_MS) -> None:
-        """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made."""
+        """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made. Then volumes are
+        attached, of which nobody hears before a pod is Ready."""
         since = self.clock.ms
         for _ in range(_MOST_ROUNDS):
             if self.round():
@@ -519,6 +523,7 @@ class Simulation:
             retry = self.clock.next_retry
             if retry is None or retry > since + quiet_ms:
                 self.clock.ms = max(self.clock.ms, since + quiet_ms)
+                self._attach()
                 return
             self.clock.ms = retry
         raise AssertionError("controllers and scheduler never come to rest")
@@ -552,6 +557,7 @@ class Simulation:
 
         Then pods become available that were Ready before.
         """
+        self._attach()
         self.clock.tick += 1
         self.clock.now += 1.0
         self.is_idle = False

@@ -168,6 +168,8 @@ def _is_exchangeable(run: Run, revision: Revision) -> bool:
     shape = run.new_shapes.get(revision.after.key)
     if not revision.after.traits.surges_freely or shape is None or not is_judged_by_node(simulation.state, shape):
         return False
+    if shape.storage.attached:  # on which node a pod finds its volume is the placement's to say
+        return False
     meets = cache(partial(_meeting, simulation.state, shape))
     waiting = simulation.queue.ever_waiting(lambda other: meets(other) is not _Meeting.NEVER)
     return all(_is_harmless(run, shape, pod, meets(pod.shape)) for pod in (*run.touched, *waiting))

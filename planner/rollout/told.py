@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
-from planner.ground.words import Text, count, duration, plural, short_name
+from planner.ground.words import Text, count, duration, listing, plural, short_name
 from planner.inventory.findings import DAEMON_NODES, finding
 from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.nodes import is_ready
@@ -25,6 +26,7 @@ from planner.rollout.answers import (
     Reason,
     TimelineRow,
     Verdict,
+    VolumeCure,
     WorkloadRollout,
 )
 from planner.rollout.clock import LONGEST_RETRY_MS
@@ -36,7 +38,7 @@ from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.unknowns import Unknown, admission_hooks, of_its_node
-from planner.rollout.verdict import Impasse, explain, placed_words
+from planner.rollout.verdict import Impasse, explain, placed_words, volume_name, volume_waits
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
 
@@ -122,22 +124,23 @@ def turned_away(run: Run, revisions: Sequence[Revision]) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def attached_twice(run: Run, revisions: Sequence[Revision]) -> tuple[Finding, ...]:
-    """A pod that kube-scheduler puts where its volume can't follow: nothing of it shows in what is scheduled."""
+def volumes_elsewhere(run: Run, revisions: Sequence[Revision], cures: Sequence[VolumeCure] = ()) -> Iterator[Finding]:
+    """Pods that kube-scheduler put where their volume can't follow: nothing of it shows in what is scheduled."""
     names = run.simulation.cluster.node_names
-    found: dict[str, Finding] = {}
-    for claim, holder, pod in run.simulation.attached_twice:
-        if pod.is_new and claim not in found:
+    for key in (revision.after.key for revision in revisions if not run.done[revision.after.key]):
+        waits = {wait.volume.key: wait for wait in reversed(volume_waits(run, key))}
+        for wait in waits.values():
+            holders = listing([f"{pod.namespace}/{pod.name}" for pod in wait.pods], 3)
             what = (
-                f"the volume of claim {claim} (ReadWriteOnce) is attached to node {names[holder.node]}, and a new pod was "
-                f"placed on {names[pod.node]} while {holder.name} still runs: it waits in ContainerCreating "
-                "(Multi-Attach error) as long as that one does"
+                f"{volume_name(wait)} is attached to {listing([names[place] for place in wait.holders])}"
+                f"{f' for {holders}' if holders else ''}, and {wait.pod.name} was placed on {names[wait.pod.node]}: it waits in "
+                "ContainerCreating (Multi-Attach error) until no pod there uses it"
             )
-            mend = "Use maxSurge 0 or the strategy Recreate, or a volume that several nodes may hold (ReadWriteMany)"
-            found[claim] = Finding(
-                severity=Severity.ERROR, code="volume-on-two-nodes", object=revisions[0].after.key, what=what, mend=mend
-            )
-    return tuple(found.values())
+            mend = "; or: ".join(str(cure.sentence) for cure in cures) or _SHARED
+            yield Finding(severity=Severity.WARNING, code="volume-on-two-nodes", object=key, what=what, mend=mend)
+
+
+_SHARED: Final = "A volume that several nodes may have at once (ReadWriteMany) avoids it"
 
 
 def less_sure(sentence: str, but: str | Text) -> Text:

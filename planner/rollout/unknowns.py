@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from planner.ground.records import Record, replace
@@ -12,6 +12,7 @@ from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
+from planner.kubernetes.attaching import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
 from planner.kubernetes.nodes import NOT_READY, is_ready, is_silent
@@ -41,8 +42,9 @@ from planner.rollout.beside import untold
 from planner.rollout.by_themselves import going_spaces
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import untold_undo
-from planner.rollout.run import Revision
+from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import toleration_seconds
+from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
 from planner.scheduling.kueue.clusters import lacking
@@ -86,6 +88,15 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
     if new is not None and new.storage.unknown:
         found.append(Unknown(what=new.storage.unknown))
     return tuple(dict.fromkeys(found))
+
+
+def unknown_drivers(run: Run, keys: Iterable[str]) -> Iterator[tuple[str, Unknown]]:
+    """Workload → that nobody knows whether the volume that its pod waits for is attached at all."""
+    for key in keys:
+        for wait in volume_waits(run, key):
+            if wait.volume.how is Attaching.UNKNOWN:
+                what = f"whether volumes of {wait.volume.driver} are attached to one node isn't known: the snapshot holds no CSIDrivers"
+                yield key, Unknown(what=what, may_help=True, mend=f"To add them: {get_command(['CSIDriver'])}")
 
 
 def is_blind(cluster: Cluster, revision: Revision) -> bool:

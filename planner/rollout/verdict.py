@@ -24,6 +24,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Offer, Units
 from planner.rollout.admission import Refusal
 from planner.rollout.answers import PendingPods, Reason, WaitForEdge
+from planner.rollout.attachments import VolumeWait
 from planner.rollout.controllers.daemonset import DaemonSetController
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.controllers.leader_worker_set import LeaderWorkerSetController
@@ -228,6 +229,8 @@ def _why(run: Run, revision: Revision) -> Impasse:
         return _stale(revision, stale)
     if refusal is not None and not new_waiting:
         return replace(_refused(run, revision, refusal), names_objects=True)
+    if waits := volume_waits(run, key):
+        return _lacks_volume(run, revision, waits)
     if new_waiting:
         return _waits(run, revision, new_waiting)
     starting = [p for p in pods if p.is_bound and not p.is_ready and not p.is_terminating]
@@ -251,6 +254,39 @@ def _keeps_old(revision: Revision, pods: Iterable[LivePod]) -> bool:
     """
     is_change = revision.before is not None and revision.has_new_template
     return is_change and any(not (pod.is_new or pod.is_terminating) for pod in pods)
+
+
+def volume_waits(run: Run, key: str) -> list[VolumeWait]:
+    """What pods of a changed workload wait for on their nodes, since another node has it; those of the new revision first."""
+    pods = sorted((pod for pod in run.pods[key] if not pod.is_terminating), key=lambda pod: not pod.is_new)
+    return [wait for pod in pods for wait in run.simulation.attachments.waits_of(pod)]
+
+
+def _lacks_volume(run: Run, revision: Revision, waits: list[VolumeWait]) -> Impasse:
+    """Pods that have their nodes, and whose volume can't follow."""
+    after, wait, names = revision.after, waits[0], run.simulation.cluster.node_names
+    number, volume = len({one.pod.number for one in waits}), volume_name(wait)
+    node = names[wait.pod.node]
+    nodes = listing([f"node {names[place]}" for place in wait.holders])
+    holders = listing([f"{pod.namespace}/{pod.name}" for pod in wait.pods], 3)
+    has = f"{nodes} has it, for {plural(len(wait.pods), 'pod')} {holders}" if holders else f"{nodes} has it"
+    own = {pod.number for pod in run.pods[after.key] if not pod.is_new}
+    is_kept = _replaces(run, revision) and any(pod.number in own for pod in wait.pods)
+    who = count(number, "new pod" if wait.pod.is_new else "pod")
+    return _stuck(
+        Reason.VOLUME_ATTACHED,
+        f"{who} {plural(number, 'waits', 'wait')} for {volume} (Multi-Attach error). It is attached to one node at a time: {has}, "
+        f"and {plural(number, 'the pod', 'one of them')} was placed on node {node}{_limits(after) if is_kept else ''}",
+        f"{plural(number, 'a new pod is', f'{number} new pods are') if wait.pod.is_new else who} on another node than {volume}",
+        wait_for=_cycle(after, "waits on its node for", volume, "attached for") if is_kept else (),
+        names_objects=True,
+    )
+
+
+def volume_name(wait: VolumeWait) -> str:
+    """``the volume of claim data``, or an inline disk."""
+    namespace, name = wait.volume.key
+    return f"the volume of claim {name}" if namespace else f"disk {name}"
 
 
 def _is_midway(run: Run, key: str) -> bool:

@@ -24,6 +24,7 @@ REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # wher
     Reason.HOST_PORT: "host port taken",
     Reason.TOO_MANY_PODS: "node's pod limit",
     Reason.DEVICE: "device claims",
+    Reason.VOLUME_ATTACHED: "its volume is on another node",
     Reason.QUEUE: "Kueue's queue",
     Reason.OTHER_SCHEDULER: "another scheduler's",
     Reason.ON_DELETE: "waits for deletion by hand",

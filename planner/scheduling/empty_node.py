@@ -44,6 +44,7 @@ def bare_copy(template: Node, name: str) -> Node:
         labels=FrozenMap({**template.labels, HOSTNAME: name}),
         taints=tuple(taint for taint in template.taints if taint.key not in TAINTS_OUT_OF_USE),
         is_cordoned=False,
+        volumes_attached=(),
         conditions=FrozenMap({name: state for name, state in template.conditions.items() if name != "Ready"}),
     )
 

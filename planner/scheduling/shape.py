@@ -160,7 +160,7 @@ class Shape:
             self.host_ports or self.affinity or self.hard_spread or uses_devices or self.storage.is_in_motion
         )
         is_simple = is_apart and not self.anti_affinity
-        is_plain = is_simple and self.storage.codes is None and not self.blocked
+        is_plain = is_simple and self.storage.codes is None and not (self.storage.attached or self.blocked)
         for name, value in (
             ("has_affinity", has_affinity), ("uses_devices", uses_devices), ("is_simple", is_simple), ("is_plain", is_plain),
             ("is_ranked", is_apart and not self.liked),

@@ -18,6 +18,13 @@ from numpy.typing import NDArray
 
 from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import HOSTNAME, IN_TREE_DRIVERS, OLD_REGION, OLD_ZONE, REGION, ZONE
+from planner.kubernetes.attaching import (
+    Attaching,
+    attaching,
+    held_by_one_node,
+    inline_held_by_one_node,
+    is_for_one_node,
+)
 from planner.kubernetes.kinds import several
 from planner.kubernetes.records import (
     ClaimTemplate,
@@ -113,6 +120,20 @@ def class_name_of(snapshot: Snapshot, claim: ClaimTemplate) -> str:
     return default.name if default else ""
 
 
+class Attached(Record):
+    """A volume that is attached to one node at a time before a pod starts there.
+
+    `key`: what pods that share it have in common: a claim, or an inline disk (its namespace is ""). `how`: whether its driver
+    attaches is read, presumed or not known. `driver`: its CSI driver, "" for Kubernetes' own plugins. `volume`: the
+    PersistentVolume that the claim is bound to, "" for none.
+    """
+
+    key: ClaimKey
+    how: Attaching
+    driver: str = ""
+    volume: str = ""
+
+
 class StorageDemand(Record, eq=False):
     """`codes`: uint8[node], 0 or the conflict on that node; None when no volume that is bound already restricts nodes."""
 
@@ -122,7 +143,9 @@ class StorageDemand(Record, eq=False):
     """(CSI driver that has limits, claim; None: one of the pod's own)."""
     exclusive_claims: tuple[ClaimKey, ...] = ()  # with ReadWriteOncePod
     disks: tuple[tuple[str, bool], ...] = ()  # (disk, read-only): disks one node can mount only once for writing
-    single_node: tuple[ClaimKey, ...] = ()  # claims whose volume is attached to one node at a time (ReadWriteOnce)
+    attached: tuple[
+        Attached, ...
+    ] = ()  # that one node holds at a time; of unbound claims those that may come to be such
     blocked: str = ""
     unknown: str = ""  # what the snapshot lacks to judge
 
@@ -164,7 +187,7 @@ class _Compiler:
         self.late: list[LateClaim] = []
         self.mounts: list[tuple[str, ClaimKey | None]] = []
         self.exclusive: list[ClaimKey] = []
-        self.single_node: list[ClaimKey] = []
+        self.attached: list[Attached] = []
         self.blocked = self.unknown = ""
 
     def knows(self, kind: str) -> bool:
@@ -189,6 +212,10 @@ class _Compiler:
     def block(self, why: str) -> None:
         self.blocked = self.blocked or why
 
+    def attach(self, key: ClaimKey, how: Attaching, driver: str, volume: str = "") -> None:
+        if how is not Attaching.NO:
+            self.attached.append(Attached(key=key, how=how, driver=driver, volume=volume))
+
     def _named(self, key: ClaimKey, claim: PersistentVolumeClaim) -> None:
         if claim.phase == "Lost":
             self.block(
@@ -209,8 +236,7 @@ class _Compiler:
         if volume is not None:
             if volume.csi_driver in self.limited:
                 self.mounts.append((volume.csi_driver, key))
-            if volume.csi_driver and set(claim.access_modes) == {"ReadWriteOnce"}:
-                self.single_node.append(key)
+            self.attach(key, held_by_one_node(self.cluster.snapshot, volume), volume.csi_driver, volume.name)
 
     def _bound(self, volume: PersistentVolume | None) -> None:
         if volume is None:
@@ -230,6 +256,10 @@ class _Compiler:
         storage_class = self.classes.get(class_name_of(self.cluster.snapshot, wanted))
         provisions = storage_class is not None and storage_class.provisioner not in ("", _NO_PROVISIONER)
         is_made = key is not None and key in self.claims and not self.claims[key].is_new
+        if key is not None and provisions and is_for_one_node(wanted.access_modes):  # its volume gets the claim's modes
+            assert storage_class is not None
+            driver = storage_class.provisioner
+            self.attach(key, attaching(self.cluster.snapshot, driver), driver)
         if storage_class is None or storage_class.volume_binding_mode != "WaitForFirstConsumer":
             if provisions and not is_made:
                 return  # one that is still to be made is bound at once
@@ -252,8 +282,6 @@ class _Compiler:
             mark(self.codes, ~self.cluster.where(lambda node: node.name == selected_node, (HOSTNAME,)), NO_VOLUME)
         if storage_class.provisioner in self.limited:
             self.mounts.append((storage_class.provisioner, key))
-        if key is not None and provisions and set(wanted.access_modes) == {"ReadWriteOnce"}:
-            self.single_node.append(key)
         terms = storage_class.allowed_topologies
         anywhere = np.full_like(self.codes, provisions, dtype=np.bool_)
         late = LateClaim(
@@ -320,13 +348,16 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
     """Compile a pod's volumes against the cluster's claims and volumes."""
     disks = disks_of(spec)
     claimed = [v for v in spec.volumes if v.claim_name or v.claim_template is not None]
-    if not claimed and not any(v.disk_id for v in spec.volumes):
+    inline = [v for v in spec.volumes if v.disk_id]
+    if not claimed and not inline:
         return StorageDemand()
     compiler = _Compiler(cluster, namespace)
-    for volume in spec.volumes:
+    for volume in inline:
         driver = IN_TREE_DRIVERS.get(volume.kind)
-        if volume.disk_id and driver in compiler.limited:
+        if driver in compiler.limited:
             compiler.mounts.append((driver, ("", volume.disk_id)))
+        how = inline_held_by_one_node(cluster.snapshot, volume)
+        compiler.attach(("", f"{volume.kind}/{volume.disk_id}"), how, driver or "")
     for volume in claimed:
         compiler.take(volume)
     codes = compiler.codes
@@ -336,7 +367,7 @@ def storage_demand(cluster: Cluster, namespace: str, spec: PodSpec) -> StorageDe
         mounts=tuple(compiler.mounts),
         exclusive_claims=tuple(compiler.exclusive),
         disks=disks,
-        single_node=tuple(compiler.single_node),
+        attached=tuple(compiler.attached),
         blocked=compiler.blocked,
         unknown=compiler.unknown,
     )
@@ -368,6 +399,7 @@ class Volumes:
     cluster: Cluster
     bound: dict[ClaimKey, BoolArray] = field(default_factory=dict)  # claim → nodes that reach its volume
     taken: set[str] = field(default_factory=set)  # PersistentVolumes claimed during the run
+    _given: dict[ClaimKey, PersistentVolume] = field(default_factory=dict)  # claim → the one that it was bound to
     _mounted: Counter[tuple[str, ClaimKey | None, int]] = field(default_factory=Counter)  # change since the snapshot
     _attached: dict[str, IntArray] = field(default_factory=dict)
 
@@ -420,6 +452,8 @@ class Volumes:
         for claim, volume in zip(claims, () if isinstance(chosen, int) else chosen, strict=False):
             if volume is not None:
                 self.taken.add(volume.name)
+                if claim.key is not None:
+                    self._given[claim.key] = volume
             if claim.key is not None:
                 self.bound[claim.key] = (
                     _reached(self.cluster, volume.name) if volume is not None else self._made(claim, node)
@@ -430,6 +464,19 @@ class Volumes:
         here = self.cluster.nodes[node].labels
         wanted = [(key, here[key]) for key in claim.reach if key in here]
         return self.cluster.where(lambda n: all(n.labels.get(key) == value for key, value in wanted), claim.reach)
+
+    def held(self, demand: StorageDemand) -> tuple[Attached, ...]:
+        """The volumes that one node holds at a time of a pod that has its node, so that all its claims are bound."""
+        if not self._given or not (demand.attached or demand.late):
+            return demand.attached
+        kept = [one for one in demand.attached if one.key not in self._given]
+        for key in dict.fromkeys(claim.key for claim in demand.late if claim.key in self._given):
+            assert key is not None
+            volume = self._given[key]
+            how = held_by_one_node(self.cluster.snapshot, volume)
+            if how is not Attaching.NO:
+                kept.append(Attached(key=key, how=how, driver=volume.csi_driver, volume=volume.name))
+        return tuple(kept)
 
     # ── attaching ───────────────────────────────────────────────────────────────────────────────────────────────────
     def mount(self, demand: StorageDemand, node: int, change: int) -> None:

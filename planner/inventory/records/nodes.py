@@ -94,5 +94,8 @@ NODE = Kept(
     provider_id=at("spec.providerID", str),
     kubelet_version="status.nodeInfo.kubeletVersion",
     created_at=CREATED,
+    volumes_attached=at(
+        "status.volumesAttached", list[wire.AttachedVolume], lambda _, many: tuple(one.name for one in many)
+    ),
 )
 NAMESPACE = Kept(model.Namespace, labels=of(_namespace_labels, METADATA), is_deleting=DELETING)

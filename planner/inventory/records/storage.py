@@ -39,6 +39,13 @@ def _csi_driver(_: Shared, csi: wire.CsiSource | None, *in_tree: object) -> str:
     return csi.driver if csi is not None else next(there, "")
 
 
+def _handle(_: Shared, csi: wire.CsiSource | None, iscsi: wire.IscsiSource | None) -> str:
+    """What its plugin tells it apart by: a CSI driver's handle, or an iSCSI portal, target and unit."""
+    if csi is not None:
+        return csi.volume_handle
+    return f"{iscsi.target_portal}:{iscsi.iqn}:{iscsi.lun}" if iscsi is not None else ""
+
+
 PERSISTENT_VOLUME = Kept(
     model.PersistentVolume,
     labels=LABELS,
@@ -53,7 +60,13 @@ PERSISTENT_VOLUME = Kept(
     csi_driver=of(
         _csi_driver, ("spec.csi", wire.CsiSource), *((f"spec.{source}", wire.Present) for source in IN_TREE_DRIVERS)
     ),
+    handle=of(_handle, ("spec.csi", wire.CsiSource), ("spec.iscsi", wire.IscsiSource)),
     is_local=is_there("spec.local"),
+    is_san=of(
+        lambda _, *sources: any(one is not None for one in sources),
+        ("spec.iscsi", wire.IscsiSource),
+        ("spec.fc", wire.Present),
+    ),
     volume_mode="spec.volumeMode",
 )
 PERSISTENT_VOLUME_CLAIM = Kept(
@@ -89,7 +102,16 @@ def _limits(_: Shared, drivers: list[wire.CsiNodeDriver]) -> FrozenMap[int]:
 
 CSI_NODE = Kept(model.CsiNode, limits=at("spec.drivers", list[wire.CsiNodeDriver], _limits))
 CSI_DRIVER = Kept(
-    model.CsiDriver, driver=of(lambda _, metadata: metadata.name, METADATA), tells_capacity="spec.storageCapacity"
+    model.CsiDriver,
+    driver=of(lambda _, metadata: metadata.name, METADATA),
+    tells_capacity="spec.storageCapacity",
+    attaches="spec.attachRequired",
+)
+VOLUME_ATTACHMENT = Kept(
+    model.VolumeAttachment,
+    volume_name=at("spec.source", wire.AttachedSource, lambda _, source: source.persistent_volume_name),
+    node_name="spec.nodeName",
+    is_attached="status.attached",
 )
 
 
