@@ -34,6 +34,7 @@ from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_kn
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.unplayed import read_before, read_set, read_unplayed
 from planner.inventory.runtimes import Runtimes
+from planner.inventory.side_effects import Unsure, raised, side_effects
 from planner.inventory.template_rules import amount_problems
 from planner.inventory.through import through
 from planner.kubernetes import queues
@@ -60,7 +61,7 @@ from planner.kubernetes.pod_templates import (
     templated,
     waits_of,
 )
-from planner.kubernetes.podless import makes_no_pods
+from planner.kubernetes.podless import Effect, effect_of, makes_no_pods
 from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     EMPTY,
@@ -195,22 +196,11 @@ def read_manifest(
     ChangeError
         When a document can't be read or the API server would refuse it; nothing is applied in part.
     """
-    try:
-        repeated: list[str] = []
-        objects = [one for one in objects_of(text, MANIFEST, repeated) if one]
-    except InputError as error:
-        raise ChangeError(error.what, where=error.where, mend=error.mend) from None
-    if not objects:
-        raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
+    objects = _objects(text)
     workloads: dict[str, AppliedWorkload] = {}
     placed: dict[str, PlacedWorkload] = {}
     unknown = [_unknown("unreadable", name, problem=why) for name, _, why in (one.partition(": ") for one in unread)]
     findings: list[Finding] = []
-    if repeated:
-        what = f"keys are given twice: {words.listing(repeated)}"
-        raise ChangeError(
-            what, where=MANIFEST, mend="Delete the one that isn't meant: kubectl drops the first without a word"
-        )
     beside: list[Object] = []
     other_kinds: dict[str, int] = {}
     accounts: list[tuple[str, str]] = []
@@ -262,7 +252,11 @@ def read_manifest(
     if other_kinds:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(other_kinds.items()))
         findings.append(finding("manifest-not-applied", kinds=kinds))
+    told, unsure = _beside_pods(each_once, snapshot, workloads)
+    findings += told
+    unknown += unsure
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
+    findings += raised(snapshot, with_objects)
     moved, not_told = _autoscaled(snapshot, with_objects, workloads)
     workloads |= moved
     unknown += not_told
@@ -274,11 +268,26 @@ def read_manifest(
     return Manifest(
         workloads=tuple(workloads.values()),
         placed=tuple(placed.values()),
-        unknown=tuple(unknown),
+        unknown=tuple(_each_key(unknown)),
         snapshot=with_objects,
         other_kinds=FrozenMap(other_kinds) if other_kinds else EMPTY,
         findings=tuple(findings),
     )
+
+
+def _objects(text: str) -> list[Object]:
+    """The objects of a manifest, refused with keys that are given twice: kubectl sends the last, and only one can be meant."""
+    repeated: list[str] = []
+    try:
+        objects = [one for one in objects_of(text, MANIFEST, repeated) if one]
+    except InputError as error:
+        raise ChangeError(error.what, where=error.where, mend=error.mend) from None
+    if not objects:
+        raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
+    if repeated:
+        what, mend = f"keys are given twice: {words.listing(repeated)}", "Delete the one that isn't meant"
+        raise ChangeError(what, where=MANIFEST, mend=mend)
+    return objects
 
 
 def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding]) -> Iterator[tuple[int, str, Object]]:
@@ -360,6 +369,31 @@ def _not_refused(objects: Iterable[tuple[int, str, Object]], snapshot: Snapshot)
     return [
         _unknown("server", _key(str(one.document["kind"]), *_named(one.document)), doubt=doubt) for one, doubt in doubts
     ]
+
+
+def _beside_pods(
+    objects: Iterable[tuple[int, str, Object]], snapshot: Snapshot, workloads: Mapping[str, AppliedWorkload]
+) -> tuple[list[Finding], list[UnknownObject]]:
+    """What objects do to pods that run or are made later, beside making some; Helm's hooks are left out."""
+    findings: list[Finding] = []
+    unknown: list[UnknownObject] = []
+    for _, kind, one in objects:
+        key = "/".join(filter(None, (kind, *_named(one))))
+        for effect in () if hooks.events(one) else side_effects(key, one, snapshot, workloads):
+            if isinstance(effect, Unsure):
+                unknown.append(_unknown(effect.row, key, gpus=0, may_help=False, **dict(effect.given)))
+            else:
+                findings.append(effect)
+    return findings, unknown
+
+
+def _each_key(unknown: Iterable[UnknownObject]) -> list[UnknownObject]:
+    """One for each object, with all that isn't known of it."""
+    found: dict[str, UnknownObject] = {}
+    for one in unknown:
+        earlier = found.get(one.key)
+        found[one.key] = one if earlier is None else replace(one, what=f"{earlier.what}; {one.what}")
+    return list(found.values())
 
 
 def _is_listed(kind: str, one: Object, snapshot: Snapshot) -> bool:
@@ -790,9 +824,10 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
     """An object of a kind that is in no table, unless it stays as it is."""
     kind, metadata = str(one.get("kind")), one.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
+    row = _EFFECT_ROWS.get(effect_of(one) or Effect.NONE)
     if isinstance(known.get("name"), str):
         found = _known_of(one, snapshot, None, [])
-        if isinstance(found, UnknownObject):
+        if isinstance(found, UnknownObject) and row is None:
             asks = untold(None, one)
             return found.asking(_asks(asks), _most(asks))
         if found is Sameness.SAME:
@@ -801,7 +836,11 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
     more = untold(None, one)
     has = f"; its pod template at {words.listing(more.places)} isn't counted in" if more.places else ""
     version, said = one.get("apiVersion"), _asks(more)
-    return _unknown("not in the table", key, gpus=_most(more), may_help=False, version=version, has=has, asks=said)
+    row = row or "not in the table"
+    return _unknown(row, key, gpus=_most(more), may_help=False, version=version, kind=kind, has=has, asks=said)
+
+
+_EFFECT_ROWS: Final = {Effect.DEFINES: "defines", Effect.LETS_BEGIN: "lets begin"}
 
 
 def _asks(more: Untold) -> str:

@@ -27,7 +27,7 @@ from planner.kubernetes.pods import POD_GROUP_LABELS
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import Labels, PodsAlike, Template
 from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.strange import Tree, strange_fields, strange_notes, tree
+from planner.kubernetes.strange import KnownNotes, Tree, strange_fields, strange_notes, tree
 from planner.kubernetes.units import Units
 from planner.kubernetes.updates import RULES, Updates, at
 
@@ -132,7 +132,7 @@ class Templated(Record):
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
     also : (where, names of fields there) that change neither how many pods there are nor where they go, or are read elsewhere. What
         stands neither here (with a dot behind it: as long as it says nothing) nor in `sets`, `groups` and `suspend` may do so: its pods aren't told; () of Kubernetes' own kinds
-    notes : the same of annotations and labels, by their whole names; asked of those that its project, or one that it hangs on, reads
+    notes : the same of annotations and labels, as `KnownNotes` has them; asked of those that its project, or one that it hangs on, reads
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
@@ -358,7 +358,7 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
 def strange_places(row: Templated, document: Document) -> list[str]:
     """What of a document, or of a patch of one, its row doesn't list; [] of a row that lists nothing."""
     stops = {row.stops, row.stops.partition("=")[0]}
-    notes = {*row.notes.split(), *stops}
+    notes = KnownNotes([*row.notes.split(), *stops])
     return [*strange_fields(document, _known(row)), *strange_notes(document, notes)] if row.also else []
 
 

@@ -1,9 +1,10 @@
 """Kinds that make no pods: what of them is applied rolls nothing out. A kind that is neither there nor among those whose
 pods are told (`kinds`, `pod_templates`) isn't known.
 
-In ``podless.txt`` a group (``-``: the core's) stands with ``*`` where none of its kinds makes pods, else with those that don't:
-operators put both into one group (``monitoring.coreos.com`` has ServiceMonitor and Prometheus); a kind with ``?`` makes none
-unless a pod template stands in it. What wraps other kinds (templates, Applications, runtimes, packages) isn't there, nor what lets other objects' pods begin (Kueue's Workload, a PodGroup).
+In ``podless.txt`` a group (``-``: the core's; ``*.`` before it: all that end so) stands with ``*`` where none of its kinds makes pods, else
+with those that don't: operators put both into one group (``monitoring.coreos.com`` has ServiceMonitor and Prometheus). A sign behind a kind
+says what applying one does instead, as `Effect` has it. A line is enough for a new one; `tests/kubernetes/test_podless.py` holds the list
+against the schemas of CustomResourceDefinitions.
 
 Sources: the API references of Kubernetes 1.36 and of the projects, each group's own.
 """
@@ -11,26 +12,52 @@ Sources: the API references of Kubernetes 1.36 and of the projects, each group's
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any, Final
 
 from planner.ground.beside import table_beside
 from planner.kubernetes.pod_templates import hidden_templates
 
 
-def _rows() -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
+class Effect(StrEnum):
+    """What an object that makes no pods itself does to those of others; the sign behind its kind."""
+
+    NONE = ""
+    NONE_WITHOUT_TEMPLATE = "?"  # a pod template in it makes some
+    LATER = ">"  # who runs it from then on reads it: what runs stays as it is
+    SCALES = "="  # an autoscaler that isn't played: it sets the replicas of another object
+    DEFINES = "~"  # objects that are there follow it, and their pods may be replaced
+    LETS_BEGIN = "^"  # pods that are there wait for it
+
+
+_SIGNS: Final = frozenset(effect.value for effect in Effect if effect)
+
+
+def _rows() -> dict[str, dict[str, Effect]]:
+    found: dict[str, dict[str, Effect]] = {}
     for line in table_beside(__name__, "podless.txt").decode().splitlines():
         group, *kinds = line.split()
-        name = "" if group == "-" else group
-        found[name] = found.get(name, frozenset()) | frozenset(kinds)
+        row = found.setdefault("" if group == "-" else group, {})
+        for kind in kinds:
+            sign = kind[-1] if kind[-1] in _SIGNS else ""
+            row[kind.removesuffix(sign)] = Effect(sign)
     return found
 
 
 _KINDS: Final = _rows()
+_ENDS: Final = tuple(group[1:] for group in _KINDS if group.startswith("*."))
+
+
+def effect_of(document: Mapping[str, Any]) -> Effect | None:
+    """What applying an object does to pods; None where its kind isn't known to make none."""
+    kind, group = str(document.get("kind")), str(document.get("apiVersion") or "").rpartition("/")[0]
+    known = _KINDS.get(group) or next((_KINDS[f"*{one}"] for one in _ENDS if group.endswith(one)), {})
+    effect = known.get(kind, known.get("*"))
+    if effect is Effect.NONE_WITHOUT_TEMPLATE:
+        return None if hidden_templates(document) else Effect.NONE
+    return effect
 
 
 def makes_no_pods(document: Mapping[str, Any]) -> bool:
-    """Whether nothing of an object becomes pods."""
-    kind = str(document.get("kind"))
-    known = _KINDS.get(str(document.get("apiVersion") or "").rpartition("/")[0], frozenset())
-    return bool(known & {"*", kind}) or (f"{kind}?" in known and not hidden_templates(document))
+    """Whether nothing of an object becomes pods, and no pod that is there changes for it."""
+    return effect_of(document) in (Effect.NONE, Effect.LATER, Effect.SCALES)

@@ -59,6 +59,19 @@ def _says_nothing(value: object, name: str = "") -> bool:
     return value is None or value == "" or value == [] or (value is False and name in _FALSE_UNLESS_SAID)
 
 
+class KnownNotes:
+    """Names of annotations and labels, also as ``name=value``; ``prefix/*`` is every name with it, but those that stand there with ``-``
+    before them: Argo's controller looks at few of the labels that users write under its prefix."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+
+    def __contains__(self, name: object) -> bool:
+        prefix = f"{str(name).partition('=')[0].rpartition('/')[0]}/*"
+        is_left_out = f"-{str(name).partition('=')[0]}" in self._names
+        return name in self._names or (prefix in self._names and not is_left_out)
+
+
 def strange_notes(document: Mapping[str, Any], known: Container[str], path: str = "", depth: int = 8) -> Iterator[str]:
     """Each annotation and label, of the object or of a template in it, that a controller of pods reads and that isn't known by its
     name or as ``name=value``."""

@@ -37,7 +37,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.remedies.rollouts import growing, rollout
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
-from planner.rollout.doubts import Doubt, check_answer, each_once
+from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 
@@ -134,7 +134,7 @@ def _nothing(manifest: Manifest, unchanged: tuple[str, ...], expired: tuple[Gate
         sentence=Text(f"passes: the change rolls nothing{also}"), passes=True, exit_status=ExitStatus.ANSWERED,
         workloads=(), together=Verdict.COMPLETES, together_sentence=NO_WORDS, unchanged=unchanged, refusals=(),
         extra_gpus=0, extra_usd_per_month=0.0, expired=expired,
-        findings=apart(list(manifest.findings), passes=True),
+        findings=apart(list(manifest.findings), passes=True), doubts=of_findings(manifest.findings),
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _answer(
         unchanged=unchanged, refusals=refusals, extra_gpus=gpus, nouns=nouns, extra_usd_per_month=dollars, expired=expired,
         findings=apart(findings, passes=passes),
         meanwhile=together.meanwhile if together is not None else (),
-        doubts=each_once(doubt for part in parts for doubt in part.doubts),
+        doubts=each_once([*(doubt for part in parts for doubt in part.doubts), *of_findings(manifest.findings)]),
         preempted=tuple(dict.fromkeys(pod for part in parts for pod in part.preempted)),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.words import Text
+from planner.inventory.side_effects import LATER
 from planner.kubernetes.records import Finding, Severity
 
 
@@ -30,7 +31,7 @@ _EFFECTS: Final = {
 }
 
 
-AS_DOUBTS: Final = frozenset({"answer-incomplete", "admission-not-played"})
+AS_DOUBTS: Final = frozenset({"answer-incomplete", "admission-not-played", LATER})
 """Codes of findings that stand among the doubts as well: who shows those to people leaves these out."""
 
 
@@ -84,6 +85,15 @@ def check_answer(*, passes: bool, is_called_proven: bool, doubts: Sequence[Doubt
         raise ValueError(f"an answer that passes holds an error: {[one.code for one in findings]}")
     if is_called_proven and not is_proven(doubts, findings):
         raise ValueError(f"an answer is called proven beside {[one.about for one in doubts]}")
+
+
+def of_findings(findings: Iterable[Finding]) -> tuple[Doubt, ...]:
+    """What a manifest does to pods that are made later, as doubts: no verdict of today hangs on it."""
+    return tuple(
+        Doubt(about=one.object, why=Text(one.what), could_change=Effect.NOTHING, advice=one.mend)
+        for one in findings
+        if one.code == LATER
+    )
 
 
 def each_once(doubts: Iterable[Doubt]) -> tuple[Doubt, ...]:

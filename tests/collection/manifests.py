@@ -410,7 +410,7 @@ def _batch() -> Iterator[Case]:
     yield _unknown(
         "volcano-cronjob", thing("batch.volcano.sh/v1alpha1", "CronJob", "vcj", {"jobTemplate": {"spec": tasks}})
     )
-    yield _unknown("volcano-jobtemplate", thing("flow.volcano.sh/v1alpha1", "JobTemplate", "jt", tasks))
+    yield _none("volcano-jobtemplate", thing("flow.volcano.sh/v1alpha1", "JobTemplate", "jt", tasks))
     steps = [{"name": "train", "container": container(8)}, {"name": "eval", "container": container(8)}]
     argo = "argoproj.io/v1alpha1"
     yield _case("workflow", thing(argo, "Workflow", "wf", {"entrypoint": "train", "templates": steps}), pods=1, gpus=8)
@@ -431,9 +431,7 @@ def _batch() -> Iterator[Case]:
         thing(argo, "Workflow", "wfm", {"entrypoint": "main", "templates": [some, *steps]}),
         why="how many of its pods there are is told by a step of it",
     )
-    yield _unknown(
-        "workflowtemplate", thing(argo, "WorkflowTemplate", "wft", {"entrypoint": "train", "templates": steps})
-    )
+    yield _none("workflowtemplate", thing(argo, "WorkflowTemplate", "wft", {"entrypoint": "train", "templates": steps}))
     yield _unknown(
         "cronworkflow",
         thing(argo, "CronWorkflow", "cwf", {"schedule": "0 0 * * *", "workflowSpec": {"templates": steps}}),

@@ -47,7 +47,7 @@ def test_the_page_tells_what_came_of_it() -> None:
 def test_what_is_not_known_names_its_kind_and_the_gpus_it_asks_for() -> None:
     asked = {one.case.name: one for one in everything("roomy")}
     for name, told in (
-        ("trainjob", "8 × 8 nvidia.com/gpu"), ("workflowtemplate", "8 nvidia.com/gpu"), ("nimservice", "4 × 8 nvidia.com/gpu"),
+        ("trainjob", "8 × 8 nvidia.com/gpu"), ("nimservice", "4 × 8 nvidia.com/gpu"),
         ("sparkapplication", "4 × 1"), ("unheard-of", "3 nvidia.com/gpu"),
     ):  # fmt: skip
         assert asked[name].case.kind in asked[name].sentence

@@ -133,7 +133,7 @@ def test_what_asks_for_accelerators_unseen_is_not_known_at_every_door(name: str)
 
 @pytest.mark.parametrize(
     ("kind", "api_version"),
-    [("Application", "argoproj.io/v1alpha1"), ("WorkflowTemplate", "argoproj.io/v1alpha1"),
+    [("Application", "argoproj.io/v1alpha1"),
      ("ServingRuntime", "serving.kserve.io/v1alpha1"), ("ClusterTrainingRuntime", "trainer.kubeflow.org/v1alpha1"),
      ("LLMInferenceServiceConfig", "serving.kserve.io/v1alpha1"), ("HelmRelease", "helm.toolkit.fluxcd.io/v2"),
      ("Prometheus", "monitoring.coreos.com/v1"), ("ClusterPolicy", "nvidia.com/v1"), ("ConfigMap", "example.com/v1"),
@@ -154,7 +154,8 @@ def test_what_wraps_others_or_is_of_another_group_is_not_known(kind: str, api_ve
      ("ClusterQueue", "kueue.x-k8s.io/v1beta1"), ("TriggerAuthentication", "keda.sh/v1alpha1"),
      ("VerticalPodAutoscaler", "autoscaling.k8s.io/v1"), ("VolumeSnapshot", "snapshot.storage.k8s.io/v1"),
      ("ValidatingAdmissionPolicy", "admissionregistration.k8s.io/v1"), ("AppProject", "argoproj.io/v1alpha1"),
-     ("AnalysisTemplate", "argoproj.io/v1alpha1")],
+     ("AnalysisTemplate", "argoproj.io/v1alpha1"), ("WorkflowTemplate", "argoproj.io/v1alpha1"), ("Task", "tekton.dev/v1"),
+     ("KafkaTopic", "kafka.strimzi.io/v1beta2"), ("KubeSchedulerConfiguration", "kubescheduler.config.k8s.io/v1")],
 )  # fmt: skip
 def test_what_makes_no_pods_passes(kind: str, api_version: str) -> None:
     one = named(kind, "x", "ml", api_version, **({"spec": DEFINITION} if kind == "CustomResourceDefinition" else {}))
