@@ -12,7 +12,7 @@ from planner.capacity.evictions import EvictionRun, cordoned, evict
 from planner.capacity.losses import is_unplayed
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record, replace
-from planner.ground.words import Text, count, listing, plural
+from planner.ground.words import Text, begin_with, count, listing, plural
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
@@ -167,7 +167,7 @@ def gone_words(names: Sequence[str]) -> str:
 
 def _sentence(result: DrainResult) -> str:
     """``drained: 3 pods evicted; 2 of them find no node``."""
-    what = result.nodes[0] if len(result.nodes) == 1 else count(len(result.nodes), "node")
+    what = begin_with(result.nodes[0], "node") if len(result.nodes) == 1 else count(len(result.nodes), "node")
     fewer = sum(unplaced.count - unplaced.before for unplaced in result.unplaced)
     moved = f"{count(result.evicted, 'pod')} evicted"
     others = "all others" if result.lost else "all"

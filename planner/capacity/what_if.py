@@ -23,7 +23,7 @@ from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, HOSTNAME, RESTARTED_AT
-from planner.ground.words import Text, count, duration, plural
+from planner.ground.words import Text, begin_with, count, duration, plural
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.clouds import cloud_of, clouds_of
@@ -422,7 +422,7 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
 
 
 def _nodes_text(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else count(len(names), "node")
+    return begin_with(names[0], "node") if len(names) == 1 else count(len(names), "node")
 
 
 def _waiting(snapshot: Snapshot) -> int:

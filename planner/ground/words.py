@@ -98,6 +98,11 @@ def capital(words: str) -> str:
     return words if is_name else words[:1].upper() + words[1:]
 
 
+def begin_with(name: str, noun: str) -> str:
+    """A name where a sentence begins: with its noun before it where a capital letter would make it another's (``node sp0``)."""
+    return name if capital(name) == name else f"{noun} {name}"
+
+
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 def plural(number: float, one: str, many: str = "") -> str:
     """``pod`` or ``pods``, ``has`` or ``have``: `many` where it isn't `one` with an s."""

@@ -19,7 +19,7 @@ import msgspec
 from planner.ground import collector, typed, words
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEFAULT_NAMESPACE
 from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
@@ -42,6 +42,7 @@ from planner.inventory.records import (
 )
 from planner.inventory.records.places import ByHand, Kept
 from planner.inventory.records.shared import ReadObject, Shared
+from planner.inventory.sealed import annotation_digests
 from planner.inventory.shapes import is_object, kind_of_shape
 from planner.kubernetes import records as model
 from planner.kubernetes.kinds import LEADER_WORKER_SET, NODE, POD, REPLICA_SET, WORKLOADS, kind_called
@@ -214,11 +215,11 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     if kind == POD.name:
         read = pod_texts.read_pod_text(shared, item) if not isinstance(item, dict) else None
         if read is not None:
-            return read
+            return _sampled(shared, item, read)
     decoded_type, decode = _wire_of(kind)
     decoded: Any = typed.convert(item, decoded_type) if isinstance(item, dict) else decode(item)
     if kind == POD.name:
-        return pods.read_pod(shared, decoded)
+        return _sampled(shared, item, pods.read_pod(shared, decoded))
     if kind in _TEMPLATED:
         record = _TEMPLATED[kind](shared, decoded, _template_in(item, kind))
     else:
@@ -226,6 +227,25 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     # What the readers drop is gone from `decoded` as well: the digest is that of what is kept.
     digest = wire.digest(kind.encode() + wire.encode(decoded))
     return ReadObject(record=record, digest=digest, metadata=decoded.metadata or wire.Metadata())
+
+
+class _Annotated(wire.Wire):
+    annotations: dict[str, str] | None = None
+
+
+class _WithAnnotations(wire.Wire):
+    metadata: _Annotated | None = None
+
+
+def _sampled(shared: Shared, item: Item, read: ReadObject) -> ReadObject:
+    """A pod that is the first of its revision keeps digests of its annotations: which its template has may tell one revision from another."""
+    owner, revision = read.record.owner, read.record.labels.get(CONTROLLER_REVISION_HASH)
+    if owner is None or revision is None or (owner.uid, revision) in shared.sampled_revisions:
+        return read
+    shared.sampled_revisions.add((owner.uid, revision))
+    told = typed.convert(item, _WithAnnotations) if isinstance(item, dict) else typed.decode(item, _WithAnnotations)
+    annotations = (told.metadata.annotations if told.metadata else None) or {}
+    return replace(read, record=replace(read.record, annotation_digests=annotation_digests(annotations)))
 
 
 def read_unplayed_object(

@@ -60,6 +60,15 @@ def sealed(text: str) -> str:
     return _digest(text)
 
 
+def annotation_digests(annotations: Mapping[str, Any]) -> frozenset[str]:
+    """A digest of each annotation with its value; names and values may be digests already."""
+    return frozenset(_digest("=".join(map(_as_digest, pair))) for pair in annotations.items())
+
+
+def _as_digest(value: Any) -> str:
+    return str(value) if is_sealed(value) else _digest(value)
+
+
 def _hide(value: Any) -> Any:
     """`value` with a digest in the place of each plain value; directives of a patch, and null, stay."""
     if isinstance(value, str):

@@ -234,7 +234,7 @@ def no_longer_served(kind: str, api_version: str, minors: Iterable[int]) -> int 
 
 
 def several(kind: str) -> str:
-    """``Pods``, ``PriorityClasses``, ``CSIStorageCapacities``."""
-    if kind.endswith("y"):
+    """``Pods``, ``PriorityClasses``, ``CSIStorageCapacities``, ``Sandboxes``."""
+    if kind.endswith("y") and kind[-2:-1] not in "aeiou":
         return f"{kind[:-1]}ies"
-    return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith('s') else 's'}"
+    return kind if kind.endswith("Metrics") else f"{kind}{'es' if kind.endswith(('s', 'x', 'z', 'ch', 'sh')) else 's'}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.ground.records import Record
-from planner.kubernetes.kinds import PARTS, WORKLOADS
+from planner.kubernetes.kinds import PARTS, WORKLOADS, several
 from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
 
 
@@ -44,16 +44,16 @@ LISTED: Final = {
     for listed in (
         *(
             Listed(
-                kind=row.kind, group=row.group, resource=f"{row.kind.lower()}s", versions=row.versions,
+                kind=row.kind, group=row.group, resource=row.resource, versions=row.versions,
                 asks_webhook=row.is_reviewed, scales=row.scales,
             )
             for row in TEMPLATED if (row.kind, row.group) not in _READ and row.versions
         ),
         *(
-            Listed(kind=kind, group=RUNTIME_GROUP, resource=f"{kind.lower()}s", versions=("v1alpha1",), is_namespaced=is_namespaced)
+            Listed(kind=kind, group=RUNTIME_GROUP, resource=several(kind).lower(), versions=("v1alpha1",), is_namespaced=is_namespaced)
             for kind, is_namespaced in RUNTIMES.items()
         ),
-        Listed(kind=BASE, group=RUNTIME_GROUP, resource=f"{BASE.lower()}s", versions=("v1alpha2", "v1alpha1")),
+        Listed(kind=BASE, group=RUNTIME_GROUP, resource=several(BASE).lower(), versions=("v1alpha2", "v1alpha1")),
     )
 }  # fmt: skip
 """By name."""

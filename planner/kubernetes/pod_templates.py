@@ -22,7 +22,7 @@ from planner.ground.records import Record
 from planner.ground.vocabulary import DEFAULT_SCHEDULER
 from planner.kubernetes import composed
 from planner.kubernetes.composed import Composed, FoundSet, digits, mapping, number_in
-from planner.kubernetes.kinds import REMOVED
+from planner.kubernetes.kinds import REMOVED, several
 from planner.kubernetes.pods import POD_GROUP_LABELS
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import Labels, PodsAlike, Template
@@ -122,6 +122,7 @@ class Templated(Record):
 
     Attributes
     ----------
+    plural : what the API server calls a list of them; "" where that is the kind in small letters, as English has it
     waits : how kubectl waits until its pods are there, as `planner.kubernetes.kinds.Kind.waits`; with ``{role}`` in it once
         for each set, and the number is the first of its `counts`; "" where applying it makes no pods yet
     groups : how many groups of its sets there are, all alike
@@ -146,6 +147,7 @@ class Templated(Record):
     group: str
     sets: tuple[PodSet, ...]
     waits: str
+    plural: str = ""
     versions: tuple[str, ...] = ("v1",)
     is_reviewed: bool = True
     scales: str | None = None
@@ -163,6 +165,11 @@ class Templated(Record):
     suspend: str = ""
     is_by_template: bool = False
     updates: Updates | None = None
+
+    @property
+    def resource(self) -> str:
+        """What a ClusterRole and a path of the API server call the kind: ``rayclusters``."""
+        return self.plural or several(self.kind).lower()
 
 
 class Placed(Record):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
+from planner.inventory.sealed import annotation_digests
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
@@ -160,12 +162,22 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
     old, new = before.template, after.template
     if old.makes_the_same_pods(new) or not old.shows_the_same(new):
         return ""
-    revisions = _revisions_of(cluster, pods_by_owner(cluster).get(after.uid, ()), CONTROLLER_REVISION_HASH)
-    why = (
+    pods = pods_by_owner(cluster).get(after.uid, ())
+    revisions = _revisions_of(cluster, pods, CONTROLLER_REVISION_HASH)
+    if revisions < 2 or _shows_no_pod(cluster, new, pods, revisions):
+        return ""
+    return (
         f"the snapshot doesn't hold its ControllerRevisions, its pods are of {revisions} of them, and pods don't show "
         "whether the change goes back to an older one"
     )
-    return why if revisions > 1 else ""
+
+
+def _shows_no_pod(cluster: Cluster, template: Template, pods: Iterable[int], revisions: int) -> bool:
+    """Whether the template has an annotation that no pod of any revision has: it is none of theirs. A pod has all of its template's."""
+    sampled = [one for i in pods if (one := cluster.snapshot.pods[i].annotation_digests) is not None]
+    metadata = json.loads(template.manifest).get("metadata") or {}
+    given = annotation_digests(metadata.get("annotations") or {})
+    return len(sampled) == revisions and all(given - digests for digests in sampled)
 
 
 def _revisions_of(cluster: Cluster, pods: Iterable[int], label: str) -> int:

@@ -202,3 +202,15 @@ def test_no_rounded_number_has_a_unit_of_time_beside_it() -> None:
 def test_nobody_else_makes_plurals() -> None:
     found = [str(path) for path in OTHERS if _PLURAL.search((ROOT / path).read_text(encoding="utf-8"))]
     assert not found, "planner.ground.words has `count` and `plural`"
+
+
+def test_a_name_begins_a_sentence_as_it_is_written() -> None:
+    for name, begun in (
+        ("sp0", "node sp0"),
+        ("a", "node a"),
+        ("gpu-0", "gpu-0"),
+        ("10.0.0.7", "10.0.0.7"),
+        ("4a", "4a"),
+    ):
+        assert words.begin_with(name, "node") == begun
+        assert name in words.sentence(f"{words.begin_with(name, 'node')} deleted")

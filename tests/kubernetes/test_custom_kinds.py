@@ -13,7 +13,7 @@ from planner.inventory.shapes import resource_of
 from planner.kubernetes import commands, kinds
 from planner.kubernetes.kinds import Kind
 from planner.kubernetes.listed import LISTED, Listed
-from planner.kubernetes.pod_templates import TEMPLATED
+from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions import doctor
 from planner.rollout.controllers import registry
@@ -112,3 +112,15 @@ def test_every_kind_with_pods_is_in_one_of_the_tables_of_lists() -> None:
     rows = {(row.kind, row.group) for row in TEMPLATED if row.versions}
     assert rows <= listed | read
     assert not listed & read
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural", "resource"),
+    [
+        ("Sandbox", "", "sandboxes"), ("RayCluster", "", "rayclusters"), ("InferencePolicy", "", "inferencepolicies"),
+        ("Gateway", "", "gateways"), ("Mesh", "", "meshes"), ("Storage", "storage", "storage"),
+    ],
+)  # fmt: skip
+def test_what_the_api_server_calls_a_list_is_the_tables(kind: str, plural: str, resource: str) -> None:
+    row = Templated(kind=kind, group="example.com", sets=(), waits="", plural=plural)
+    assert row.resource == resource

@@ -348,6 +348,24 @@ def test_without_revisions_it_is_not_known_whether_a_template_goes_back(key: str
     assert unknowns(Cluster(snapshot(*alike)), revision(snapshot(*alike), key, patch=undo())) == ()
 
 
+@pytest.mark.parametrize("key", [SETS, DAEMONS])
+def test_an_annotation_that_no_pod_has_goes_back_to_no_revision(key: str) -> None:
+    """Pods have all annotations of their template: one that a pod has may be that of its revision."""
+    change = {"spec": {"template": {"metadata": {"annotations": {"example.com/build": "7"}}}}}
+    items = midway(key, has_revisions=False)
+    read = snapshot(*items)
+    assert unknowns(Cluster(read), revision(read, key, patch=change)) == ()
+    for value, number in (("7", 1), ("6", 0)):
+        for one in items:
+            if one["kind"] == "Pod":
+                one["metadata"]["annotations"] = {
+                    "example.com/build": value,
+                    "cni.example.com/ip": one["metadata"]["name"],
+                }
+        read = snapshot(*items)
+        assert len(unknowns(Cluster(read), revision(read, key, patch=change))) == number
+
+
 def test_a_daemon_set_under_way_has_the_revision_of_its_template() -> None:
     """Of pods alone the hashes don't tell which is the latest."""
     items = midway(DAEMONS)
