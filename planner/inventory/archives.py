@@ -1,4 +1,4 @@
-"""Bytes that hold other files: gzip, xz, bzip2, tar and zip, read forwards and within one bound.
+"""Bytes that hold other files: gzip, xz, bzip2, zstd, lz4, tar and zip, read forwards and within one bound.
 
 Nothing is ever written: a path inside an archive is only a name for people. Links, devices and sparse files are passed
 over; what unpacks to more than the allowance, or grows as only a bomb does, is refused while it is unpacked.
@@ -45,7 +45,11 @@ _AGAIN = "Copy or write it again, and check that the disk wasn't full"
 _RAISE = "Raise --unpacked-limit (or HEADROOM_UNPACKED_LIMIT) if this machine has the memory, or give less"
 _GZIP = b"\x1f\x8b\x08"  # deflate is the only method there ever was
 _ZIP_MAGIC = (b"PK\3\4", b"PK\5\6")
-_FOREIGN_MAGIC = {b"\x28\xb5\x2f\xfd": "zstd", b"7z\xbc\xaf": "7z", b"Rar!": "rar", b"\x04\x22\x4d\x18": "lz4"}
+_FOREIGN_MAGIC = {b"7z\xbc\xaf": "7z", b"Rar!": "rar"}
+_ARROWS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}  # RFC 8878; lz4's frame format: what pyarrow unpacks
 
 Content = bytes | bytearray
 
@@ -323,7 +327,7 @@ def _is_wanted(path: str, label: str, walk: Walk, wanted: Callable[[str], bool],
 
 # ── compression ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def _is_compressed(head: bytes) -> bool:
-    return head.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh", *_FOREIGN_MAGIC))
+    return head.startswith((b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh", *_ARROWS, *_FOREIGN_MAGIC))
 
 
 def _chunks(stream: Any) -> Iterator[bytes]:
@@ -365,6 +369,8 @@ def _unpacked(pieces: Iterator[bytes], head: bytes, where: str, walk: Walk) -> I
         found = _expanded(given(), lambda: lzma.LZMADecompressor(memlimit=_LARGEST_XZ_MEMORY_BYTES), "xz", where)
     elif head.startswith(b"BZh"):
         found = _expanded(given(), bz2.BZ2Decompressor, "bzip2", where)
+    elif codec := _ARROWS.get(head[:4]):
+        found = _by_arrow(given(), codec, where)
     else:
         found = given()
     return grown(found, lambda: packed, where, walk)
@@ -414,6 +420,36 @@ def _expanded(pieces: Iterator[bytes], make: Callable[[], Any], name: str, where
         raise InputError(f"its {name} data is damaged ({error})", where=where, mend=_AGAIN) from None
     if not stream.eof:
         raise InputError(f"its {name} data is cut off", where=where, mend=_AGAIN)
+
+
+class _Read:
+    """Pieces as a file, for a library that reads one."""
+
+    closed = False
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._ahead = b""
+
+    def close(self) -> None:
+        self.closed = True
+
+    def read(self, size: int = -1, /) -> bytes:
+        self._ahead = self._ahead or next(self._pieces, b"")
+        piece, self._ahead = self._ahead[:size], self._ahead[size:]
+        return piece
+
+
+def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
+    """Frames of a codec that pyarrow has; a frame whose window is larger than 128 MiB is refused (zstd's own default)."""
+    import pyarrow as pa  # only what is packed so pays for it
+
+    try:
+        with pa.CompressedInputStream(pa.PythonFile(_Read(pieces), mode="r"), name) as stream:
+            while piece := stream.read(_CHUNK_BYTES):
+                yield piece
+    except (OSError, MemoryError) as error:
+        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, mend=_AGAIN) from None
 
 
 def _check_growth(packed: int, unpacked: int, where: str) -> None:

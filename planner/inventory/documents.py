@@ -53,6 +53,9 @@ class EmptyFileError(InputError):
 _DESCRIBED = re.compile(
     r"\s*Name:[ \t]+\S+[ \t]*\r?\n(?:(?:Namespace|Roles|Labels|Priority|CreationTimestamp|Selector):|Annotations:)"
 )
+_TOP = re.compile(r"\s*(?:NAMESPACE[ \t]+)?(?:NAME|POD)[ \t]+(?:NAME[ \t]+)?CPU\(cores\)")
+_SMI = re.compile(r"^\| NVIDIA-SMI ", re.MULTILINE)
+_REPR = re.compile(r"""\s*\[?\s*\{\s*'(?:api_version|apiVersion|items|kind|metadata)':""")
 _TABLE = re.compile(r"\s*(?:NAMESPACE[ \t]{2,})?(?:NAME|LAST SEEN)[ \t]{2,}[A-Z][A-Z-]+[^a-z\n]*\r?\n")
 
 
@@ -66,10 +69,17 @@ def refuse_prose(head: bytes, where: str) -> None:
     """
     text = head.replace(b"\0", b"").decode("utf-8", "replace").lstrip("\ufeff\ufffd")
     printed = "kubectl describe prints" if _DESCRIBED.match(text) else ""
+    printed = printed or ("kubectl top prints" if _TOP.match(text) else "")
     printed = printed or ("kubectl get prints as a table, with -o wide or without" if _TABLE.match(text) else "")
+    printed = printed or ("nvidia-smi prints" if _SMI.search(text) else "")
     if printed:
         what = f"it is what {printed}: text for people, without most of what answers need"
         raise InputError(what, where=where, mend=_HOW)
+    if _REPR.match(text):
+        what = "it is what Python prints of its objects (repr), and no JSON"
+        raise InputError(
+            what, where=where, mend="Write it with json.dumps of what the client's sanitize_for_serialization gives"
+        )
 
 
 def parts_of(
@@ -104,7 +114,7 @@ def parts_of(
         When nothing in it can be read.
     """
     walk = walk or Walk()
-    text = _utf8(inflated(data, where, walk), where)
+    text = as_utf8(inflated(data, where, walk), where)
     whole = _whole(text, where)  # nearly always one document, among which no log can stand
     if whole is None and _SURROGATE.search(text):
         # half of a surrogate pair is U+FFFD, as Go's encoding/json and thus kubectl read it
@@ -220,7 +230,7 @@ def _values(text: str, where: str, repeated: list[str] | None, walk: Walk, lines
 
 
 # ── bytes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _utf8(data: Content, where: str) -> Content:
+def as_utf8(data: Content, where: str) -> Content:
     """`data` as UTF-8 without a byte order mark; PowerShell's ``>`` writes UTF-16.
 
     Raises
@@ -241,8 +251,17 @@ def _utf8(data: Content, where: str) -> Content:
     if data.startswith(_UTF8_MARK):
         data = data.removeprefix(_UTF8_MARK)
     if b"\0" in data[:4096]:
+        if mark := _unmarked(bytes(data[:4])):
+            return as_utf8(mark + data, where)
         raise InputError("it is binary, not JSON or YAML", where=where, mend=_HOW)
     return data
+
+
+def _unmarked(head: bytes) -> bytes:
+    """The mark that UTF-16 text lacks, as a text in ASCII begins with a letter and a zero; "" of what is none."""
+    if len(head) < 4 or b"\0\0" in head:
+        return b""
+    return {(False, True): b"\xff\xfe", (True, False): b"\xfe\xff"}.get((head[0] == 0, head[1] == 0), b"")
 
 
 def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int:
@@ -390,7 +409,7 @@ class _Reader:
 def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Walk) -> Iterator[Part]:
     from planner.inventory.yaml_text import YamlBatch, check_directives, yaml_pieces
 
-    _check_utf8(view, where)
+    _checkas_utf8(view, where)
     check_directives(view, where)
     value: Any = None
     repeated: list[str] = []
@@ -440,7 +459,7 @@ def _yaml_spans(view: memoryview) -> Iterator[memoryview]:
     yield view[start:]
 
 
-def _check_utf8(view: memoryview, where: str) -> None:
+def _checkas_utf8(view: memoryview, where: str) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(view), _CHUNK_BYTES):
         try:

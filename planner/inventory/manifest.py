@@ -61,7 +61,7 @@ from planner.kubernetes.pod_templates import (
     templated,
     waits_of,
 )
-from planner.kubernetes.podless import Effect, effect_of, makes_no_pods
+from planner.kubernetes.podless import PodEffect, effect_of, makes_no_pods
 from planner.kubernetes.progressive import invalid
 from planner.kubernetes.records import (
     EMPTY,
@@ -329,12 +329,24 @@ def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding
     return [finding("namespace-missing", f"Namespace/{name}", command=command(*create, name)) for name in missing]
 
 
+_NO_MANIFESTS: Final = (  # what stands beside manifests in a repository, by keys that each of them has
+    ("a kustomization", "Give what it builds: kubectl kustomize FOLDER", {"resources", "bases", "patchesStrategicMerge", "configMapGenerator", "helmCharts"}),
+    ("a file of Docker Compose", "Give what kompose convert makes of it", {"services"}),
+    ("a Helm chart's Chart.yaml", "Give what helm template prints", {"appVersion"}),
+    ("Helm's values", "Give what helm template prints", {"replicaCount", "image", "fullnameOverride", "nameOverride", "global"}),
+)  # fmt: skip
+
+
 def _kind(one: Object, number: int) -> str:
     """The kind, or for one of another API group its name with the group."""
     try:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
-        raise ChangeError(error.what, where=f"{MANIFEST}, document {number}", mend="Give kind and apiVersion") from None
+        what, mend = next(((called, cure) for called, cure, keys in _NO_MANIFESTS if keys & one.keys()), ("", ""))
+        place = f"{MANIFEST}, document {number}"
+        if what and not one.get("kind"):
+            raise ChangeError(f"it is {what}, and no manifest", where=place, mend=mend) from None
+        raise ChangeError(error.what, where=place, mend="Give kind and apiVersion") from None
     if api_version.startswith("kustomize.config.k8s.io/"):
         mend = "Give what it builds: kubectl kustomize FOLDER"
         raise ChangeError("is for kustomize, and applies nothing", where=f"{MANIFEST}, document {number}", mend=mend)
@@ -824,7 +836,7 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
     """An object of a kind that is in no table, unless it stays as it is."""
     kind, metadata = str(one.get("kind")), one.get("metadata")
     known = metadata if isinstance(metadata, dict) else {}
-    row = _EFFECT_ROWS.get(effect_of(one) or Effect.NONE)
+    row = _EFFECT_ROWS.get(effect_of(one) or PodEffect.NONE)
     if isinstance(known.get("name"), str):
         found = _known_of(one, snapshot, None, [])
         if isinstance(found, UnknownObject) and row is None:
@@ -840,7 +852,7 @@ def _of_unknown_kind(one: Object, snapshot: Snapshot) -> UnknownObject | PlacedW
     return _unknown(row, key, gpus=_most(more), may_help=False, version=version, kind=kind, has=has, asks=said)
 
 
-_EFFECT_ROWS: Final = {Effect.DEFINES: "defines", Effect.LETS_BEGIN: "lets begin"}
+_EFFECT_ROWS: Final = {PodEffect.DEFINES: "defines", PodEffect.LETS_BEGIN: "lets begin"}
 
 
 def _asks(more: Untold) -> str:

@@ -15,7 +15,7 @@ from planner.ground.vocabulary import KARPENTER_NODE_POOL
 from planner.ground.words import count, listing
 from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DAEMON_SET
-from planner.kubernetes.podless import Effect, effect_of
+from planner.kubernetes.podless import PodEffect, effect_of
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Presence, Snapshot, Taint
 from planner.kubernetes.selectors import tolerates
 
@@ -59,9 +59,9 @@ def side_effects(
     if rule is not None:
         yield from rule(asked)
     effect = effect_of(document)
-    if effect is Effect.LATER:
+    if effect is PodEffect.LATER:
         yield finding(f"{LATER}:runs", key)
-    elif effect is Effect.SCALES:
+    elif effect is PodEffect.SCALES:
         yield finding(f"{LATER}:scales", key, target=_target(asked, "scaleTargetRef", "targetRef") or "another object")
 
 

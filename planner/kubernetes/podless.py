@@ -3,7 +3,7 @@ pods are told (`kinds`, `pod_templates`) isn't known.
 
 In ``podless.txt`` a group (``-``: the core's; ``*.`` before it: all that end so) stands with ``*`` where none of its kinds makes pods, else
 with those that don't: operators put both into one group (``monitoring.coreos.com`` has ServiceMonitor and Prometheus). A sign behind a kind
-says what applying one does instead, as `Effect` has it. A line is enough for a new one; `tests/kubernetes/test_podless.py` holds the list
+says what applying one does instead, as `PodEffect` has it. A line is enough for a new one; `tests/kubernetes/test_podless.py` holds the list
 against the schemas of CustomResourceDefinitions.
 
 Sources: the API references of Kubernetes 1.36 and of the projects, each group's own.
@@ -19,7 +19,7 @@ from planner.ground.beside import table_beside
 from planner.kubernetes.pod_templates import hidden_templates
 
 
-class Effect(StrEnum):
+class PodEffect(StrEnum):
     """What an object that makes no pods itself does to those of others; the sign behind its kind."""
 
     NONE = ""
@@ -30,17 +30,17 @@ class Effect(StrEnum):
     LETS_BEGIN = "^"  # pods that are there wait for it
 
 
-_SIGNS: Final = frozenset(effect.value for effect in Effect if effect)
+_SIGNS: Final = frozenset(effect.value for effect in PodEffect if effect)
 
 
-def _rows() -> dict[str, dict[str, Effect]]:
-    found: dict[str, dict[str, Effect]] = {}
+def _rows() -> dict[str, dict[str, PodEffect]]:
+    found: dict[str, dict[str, PodEffect]] = {}
     for line in table_beside(__name__, "podless.txt").decode().splitlines():
         group, *kinds = line.split()
         row = found.setdefault("" if group == "-" else group, {})
         for kind in kinds:
             sign = kind[-1] if kind[-1] in _SIGNS else ""
-            row[kind.removesuffix(sign)] = Effect(sign)
+            row[kind.removesuffix(sign)] = PodEffect(sign)
     return found
 
 
@@ -48,16 +48,16 @@ _KINDS: Final = _rows()
 _ENDS: Final = tuple(group[1:] for group in _KINDS if group.startswith("*."))
 
 
-def effect_of(document: Mapping[str, Any]) -> Effect | None:
+def effect_of(document: Mapping[str, Any]) -> PodEffect | None:
     """What applying an object does to pods; None where its kind isn't known to make none."""
     kind, group = str(document.get("kind")), str(document.get("apiVersion") or "").rpartition("/")[0]
     known = _KINDS.get(group) or next((_KINDS[f"*{one}"] for one in _ENDS if group.endswith(one)), {})
     effect = known.get(kind, known.get("*"))
-    if effect is Effect.NONE_WITHOUT_TEMPLATE:
-        return None if hidden_templates(document) else Effect.NONE
+    if effect is PodEffect.NONE_WITHOUT_TEMPLATE:
+        return None if hidden_templates(document) else PodEffect.NONE
     return effect
 
 
 def makes_no_pods(document: Mapping[str, Any]) -> bool:
     """Whether nothing of an object becomes pods, and no pod that is there changes for it."""
-    return effect_of(document) in (Effect.NONE, Effect.LATER, Effect.SCALES)
+    return effect_of(document) in (PodEffect.NONE, PodEffect.LATER, PodEffect.SCALES)

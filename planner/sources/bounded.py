@@ -189,10 +189,14 @@ def checked(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES) -> byte
     return data
 
 
+_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")  # PowerShell's ">" writes it
+
+
 def text_of(data: bytes, where: str, *, limit: int = LARGEST_TEXT_BYTES, mend: str = "Save it in UTF-8") -> str:
     """`data` as text, within `limit`; InputError otherwise."""
+    encoding = "utf-16" if data[:2] in _UTF16_MARKS else "utf-8-sig"
     try:
-        return checked(data, where, limit=limit).decode("utf-8-sig")
+        return checked(data, where, limit=limit).decode(encoding)
     except UnicodeDecodeError:
         raise InputError("can't be read as text: it is not UTF-8", where=_shown(where), mend=mend) from None
 

@@ -19,9 +19,10 @@ from typing import BinaryIO, Final
 from planner.ground.errors import InputError
 from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
-from planner.inventory.documents import EmptyFileError, parts_of, refuse_prose
+from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
 from planner.inventory.findings import finding
 from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
+from planner.inventory.pasted import without_terminal
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
 from planner.sources import bounded, pod_logs
 
@@ -30,9 +31,11 @@ _STDIN_NAME: Final = "standard input"
 _CHUNK_BYTES: Final = 2**20
 _DOCUMENTS: Final = (".json", ".yaml", ".yml", ".jsonl", ".ndjson")
 _LOGS: Final = (".log", ".txt")
-_PACKED: Final = (".gz", ".xz", ".bz2")
-_ARCHIVES: Final = (".zip", ".tar", ".tgz", ".txz", ".tbz2", ".tar.gz", ".tar.xz", ".tar.bz2")
-UPLOADED: Final = ("json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "tgz", "tar", "zip", "txt", "log")
+_PACKED: Final = (".gz", ".xz", ".bz2", ".zst", ".lz4")
+_ARCHIVES: Final = (".zip", ".tar", ".tgz", ".txz", ".tbz2", *(f".tar{packed}" for packed in _PACKED))
+UPLOADED: Final = (
+    "json", "jsonl", "ndjson", "yaml", "yml", "gz", "xz", "bz2", "zst", "lz4", "tgz", "tar", "zip", "txt", "log", "md",
+)  # fmt: skip
 """What uploaded files may be called."""
 
 _GIVE: Final = (
@@ -223,6 +226,7 @@ class _Reading:
 
     def _documents(self, data: Content, name: str, *, is_named: bool) -> Iterator[Part]:
         logs: list[PodLog] = []
+        data = without_terminal(as_utf8(data, name) if b"\0" in data[:4] else data)
         refuse_prose(bytes(data[:4096]), name)
         if is_named and name.endswith(_LOGS) and not _says_kind(bytes(data[:512])):
             self._lines(data, name)

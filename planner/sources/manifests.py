@@ -17,6 +17,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import in_units
 from planner.inventory.documents import objects_of
+from planner.inventory.pasted import without_terminal
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
 
@@ -58,7 +59,7 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         files = [name] if name == STDIN or not bounded.is_folder(name) else _in_folder(Path(name), recursive)
         for file in files:
             try:
-                text = bounded.read_text(file, mend="Give JSON or YAML in UTF-8")
+                text = _pasted(bounded.read_text(file, mend="Give JSON or YAML in UTF-8"))
                 objects_of(text, "standard input" if file == STDIN else file)
             except InputError as error:
                 refused.append(error)
@@ -75,6 +76,11 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
     unread = tuple(f"{input_error.where}: {input_error.what}" for input_error in refused)
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
+
+
+def _pasted(text: str) -> str:
+    """`text` without prompts, color codes and fences; its lines stay where they are."""
+    return bytes(without_terminal(text.encode("utf-8", "surrogatepass"))).decode("utf-8", "surrogatepass")
 
 
 def _in_folder(folder: Path, recursive: bool) -> list[str]:

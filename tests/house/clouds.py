@@ -35,6 +35,7 @@ MAY: Final[dict[str, set[str]]] = {
         "KARPENTER_CAPACITY_TYPE",
         "KARPENTER_NODE_POOL",
     },  # how Karpenter labels its nodes
+    "planner/inventory/side_effects.py": {"KARPENTER_NODE_POOL"},  # whose drift replaces nodes
     "planner/inventory/instance_types.py": {"KARPENTER_GPU_NAME"},  # the label that Karpenter makes of a type's GPU
     "planner/sources/gcloud.py": {"GKE_API"},
     "planner/sources/node_pools.py": {"GKE_API", "KARPENTER_CAPACITY_TYPE"},  # what Karpenter's kwok provider writes

@@ -18,6 +18,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -213,13 +214,34 @@ def test_a_damaged_file_of_a_zip_costs_only_itself() -> None:
     assert "bad.json" in problem.what
 
 
+def by_arrow(codec: str, data: bytes = LIST) -> bytes:
+    packed: bytes = pa.Codec(codec).compress(data, asbytes=True)
+    return packed
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_frames_of_zstd_and_lz4_are_unpacked(codec: str) -> None:
+    assert len(kubectl.read_bytes(by_arrow(codec), name="a.json.zst").nodes) == 1
+    assert len(kubectl.read_bytes(by_arrow(codec, tar(FILES)), name="a.tar.zst").nodes) == 1
+    assert inflated(by_arrow(codec, LIST[:100]) + by_arrow(codec, LIST[100:]), "a") == LIST  # joined frames
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_a_bomb_of_zstd_or_lz4_is_refused_while_it_is_unpacked(codec: str) -> None:
+    bomb = by_arrow(codec, bytes(400 * 2**20))
+    with pytest.raises(TooLarge, match="which no dump does"):
+        kubectl.read_bytes(bomb, name="a.zst")
+
+
 @pytest.mark.parametrize(
     ("data", "what"),
     [
         pytest.param(lzma.compress(LIST)[:-9], "xz data is cut off", id="xz cut"),
         pytest.param(lzma.compress(LIST)[:40] + b"xxxxxxxx" * 20, "xz data is damaged", id="xz"),
         pytest.param(bz2.compress(LIST)[:-9], "bzip2 data is cut off", id="bzip2 cut"),
-        pytest.param(b"\x28\xb5\x2f\xfd" + bytes(50), "packed by zstd", id="zstd"),
+        pytest.param(b"\x28\xb5\x2f\xfd" + bytes(50), "zstd data is damaged or cut off", id="zstd"),
+        pytest.param(by_arrow("zstd")[:-9], "zstd data is damaged or cut off", id="zstd cut"),
+        pytest.param(by_arrow("lz4")[:-9], "lz4 data is damaged or cut off", id="lz4 cut"),
         pytest.param(b"7z\xbc\xaf\x27\x1c" + bytes(50), "packed by 7z", id="7z"),
         pytest.param(zipped(FILES)[:-30], "zip archive is damaged or cut off", id="zip cut"),
         pytest.param(zipped(FILES, zipfile.ZIP_LZMA), "a method that isn't read", id="zip by LZMA"),

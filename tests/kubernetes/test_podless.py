@@ -13,7 +13,7 @@ import pytest
 
 from planner.kubernetes import podless
 from planner.kubernetes.pod_templates import TEMPLATED
-from planner.kubernetes.podless import Effect, effect_of, makes_no_pods
+from planner.kubernetes.podless import PodEffect, effect_of, makes_no_pods
 
 WITH_TEMPLATES: Final = {
     (group, kind)
@@ -45,7 +45,7 @@ MAKERS: Final = (  # by their operators' own words; none of their schemas needs 
 def test_no_kind_with_a_template_in_its_schema_is_among_them() -> None:
     seen = {key: named for key, named in KNOWN.items() if key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN}
     whole = {group for group, row in podless._KINDS.items() if "*" in row}
-    wrong = [named for named in seen.values() if podless._KINDS[named[0]][named[1]] in (Effect.NONE, Effect.SCALES)]
+    wrong = [named for named in seen.values() if podless._KINDS[named[0]][named[1]] in (PodEffect.NONE, PodEffect.SCALES)]
     wrong += [key for key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN if key[0] in whole]
     assert not wrong
     assert len(WITH_TEMPLATES) > 150
@@ -65,14 +65,14 @@ def test_no_kind_whose_pods_are_told_is_among_them() -> None:
 @pytest.mark.parametrize(
     ("api_version", "kind", "effect"),
     [
-        ("kafka.strimzi.io/v1beta2", "KafkaTopic", Effect.NONE), ("container.cnrm.cloud.google.com/v1beta1", "ContainerCluster", Effect.NONE),
-        ("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration", Effect.NONE), ("config.kueue.x-k8s.io/v1beta1", "Configuration", Effect.NONE),
-        ("azmonitoring.coreos.com/v1", "PodMonitor", Effect.NONE), ("networking.serving.volcano.sh/v1alpha1", "ModelRoute", Effect.NONE),
-        ("tekton.dev/v1", "Task", Effect.LATER), ("argoproj.io/v1alpha1", "WorkflowTemplate", Effect.LATER),
-        ("autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", Effect.SCALES), ("ome.io/v1beta1", "ClusterServingRuntime", Effect.DEFINES),
-        ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", Effect.DEFINES), ("scheduling.k8s.io/v1alpha2", "PodGroup", Effect.LETS_BEGIN),
+        ("kafka.strimzi.io/v1beta2", "KafkaTopic", PodEffect.NONE), ("container.cnrm.cloud.google.com/v1beta1", "ContainerCluster", PodEffect.NONE),
+        ("kubescheduler.config.k8s.io/v1", "KubeSchedulerConfiguration", PodEffect.NONE), ("config.kueue.x-k8s.io/v1beta1", "Configuration", PodEffect.NONE),
+        ("azmonitoring.coreos.com/v1", "PodMonitor", PodEffect.NONE), ("networking.serving.volcano.sh/v1alpha1", "ModelRoute", PodEffect.NONE),
+        ("tekton.dev/v1", "Task", PodEffect.LATER), ("argoproj.io/v1alpha1", "WorkflowTemplate", PodEffect.LATER),
+        ("autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", PodEffect.SCALES), ("ome.io/v1beta1", "ClusterServingRuntime", PodEffect.DEFINES),
+        ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", PodEffect.DEFINES), ("scheduling.k8s.io/v1alpha2", "PodGroup", PodEffect.LETS_BEGIN),
         ("example.com/v1", "Gadget", None), ("config.k8s.io/v1", "Gadget", None), ("tekton.dev/v1", "TaskRun", None),
     ],
 )  # fmt: skip
-def test_what_applying_one_does(api_version: str, kind: str, effect: Effect | None) -> None:
+def test_what_applying_one_does(api_version: str, kind: str, effect: PodEffect | None) -> None:
     assert effect_of({"apiVersion": api_version, "kind": kind}) is effect
