@@ -45,7 +45,9 @@ MAKERS: Final = (  # by their operators' own words; none of their schemas needs 
 def test_no_kind_with_a_template_in_its_schema_is_among_them() -> None:
     seen = {key: named for key, named in KNOWN.items() if key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN}
     whole = {group for group, row in podless._KINDS.items() if "*" in row}
-    wrong = [named for named in seen.values() if podless._KINDS[named[0]][named[1]] in (PodEffect.NONE, PodEffect.SCALES)]
+    wrong = [
+        named for named in seen.values() if podless._KINDS[named[0]][named[1]] in (PodEffect.NONE, PodEffect.SCALES)
+    ]
     wrong += [key for key in WITH_TEMPLATES - NO_PODS_OF_ITS_OWN if key[0] in whole]
     assert not wrong
     assert len(WITH_TEMPLATES) > 150
