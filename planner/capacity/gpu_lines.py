@@ -19,7 +19,7 @@ from planner.ground.words import count, listing, plural
 from planner.kubernetes.accelerators import COUNTED, Unit, accelerator, is_gpu_resource, once, same_as, unit
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of
+from planner.kubernetes.nodes import CORDONED, NOT_READY, PART, TAINTS_OUT_OF_USE, Sharing, noun_of, unoffered
 from planner.kubernetes.records import PodSpec, Toleration
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import Offer, Units, parts_held
@@ -50,6 +50,10 @@ class GpuModelLine(Record):
     physical: int | None = None
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
     labels: tuple[str, ...] = ()  # what the nodes' own labels call the model, where that is another word
+    unoffered: int = (
+        0  # that the nodes have besides and no pod can use: the device plugin is away, or they are unhealthy
+    )
+    unoffered_on: tuple[str, ...] = ()  # names of those nodes
     parts_held: str = (
         ""  # what pods hold of parts of such devices, nobody tells of which: ``100 of 400 koordinator.sh/gpu-core``
     )
@@ -90,7 +94,54 @@ def gpu_lines(cluster: Cluster) -> tuple[GpuModelLine, ...]:
         lines.append(
             GpuModelLine(model=model, resource=name, node_count=0, allocatable=0, requested=0, free=0, pending=amount)
         )
+    lines = _with_unoffered(cluster, lines)
     return tuple(sorted(lines, key=lambda line: (line.model, line.resource, line.sharing, line.profile)))
+
+
+def _with_unoffered(cluster: Cluster, lines: Sequence[GpuModelLine]) -> list[GpuModelLine]:
+    """The lines with devices that no pod can use (`planner.kubernetes.nodes.unoffered`), each beside its like that is offered, where there
+    is any."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for node, model in zip(cluster.nodes, gpu_models(cluster), strict=True):
+        for name, amount in unoffered(node).items():
+            found.setdefault((model, _called(cluster, name)), {})[node.name] = amount
+    made = list(lines)
+    for (model, resource), nodes in found.items():
+        number, names = sum(nodes.values()), tuple(sorted(nodes))
+        place = next((i for i, one in enumerate(made) if (one.model, one.resource) == (model, resource)), None)
+        if place is None:
+            waiting = next(
+                (i for i, one in enumerate(made) if (one.model, one.resource) == ("", resource) and not one.node_count),
+                None,
+            )
+            pending = made.pop(waiting).pending if waiting is not None else 0
+            line = GpuModelLine(
+                model=model,
+                resource=resource,
+                node_count=len(nodes),
+                allocatable=0,
+                requested=0,
+                free=0,
+                pending=pending,
+            )
+            made.append(replace(line, unoffered=number, unoffered_on=names))
+        else:
+            made[place] = replace(made[place], unoffered=number, unoffered_on=names)
+    return made
+
+
+def unoffered_words(lines: Iterable[GpuModelLine]) -> str:
+    """``1 A10G on g5-1 can't be used: its device plugin is away, or it is unhealthy``; "" where all is offered."""
+    parts = [
+        f"{count(line.unoffered, line.model or line.resource)} on {listing(list(line.unoffered_on))}"
+        for line in lines
+        if line.unoffered
+    ]
+    number = sum(line.unoffered for line in lines)
+    whose = plural(
+        number, "its device plugin is away, or it is unhealthy", "the device plugin is away, or they are unhealthy"
+    )
+    return f"{listing(parts, most=len(parts))} can't be used: {whose}" if parts else ""
 
 
 def _called(cluster: Cluster, name: str) -> str:

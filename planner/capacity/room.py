@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.capacity.fragmentation import Fragments
-from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of
+from planner.capacity.gpu_lines import GpuModelLine, free_words, supplies_of, unoffered_words
 from planner.capacity.headroom import Fit, fit
 from planner.capacity.node_pools import NodePool, capacity_of, unmatched
 from planner.capacity.pod_shapes import parse_shape, workload_shapes
@@ -183,10 +183,10 @@ def room_sentence(
 
     Each number is of a shape, and the shape is said: pods of the same GPUs that ask for less beside them may still fit.
     """
-    supplies = supplies_of(gpus)
+    supplies, away = supplies_of(gpus), unoffered_words(gpus)
     if not supplies:
-        return "the cluster has no GPUs"
-    words = free_words(supplies)
+        return f"the cluster offers no GPUs: {away}" if away else "the cluster has no GPUs"
+    words = free_words(supplies) + (f"; {away}" if away else "")
     if broken is None:  # the pods weren't seen
         return words
     if not standard:

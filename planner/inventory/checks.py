@@ -21,7 +21,7 @@ from planner.kubernetes import budgets, commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import NODE, POD
-from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use
+from planner.kubernetes.nodes import CORDONED, NOT_READY, gpu_count, gpu_model, node_pool, out_of_use, unoffered
 from planner.kubernetes.owners import owners_of, unjudged, unjudged_above, workload_key
 from planner.kubernetes.priorities import class_called
 from planner.kubernetes.records import Amounts, Finding, Labels, Node, Pod, Presence, Severity, Snapshot, Workload
@@ -147,6 +147,23 @@ def idle_gpu_nodes(snapshot: Snapshot) -> Iterator[Finding]:
             yield finding(code, _nodes_key(some, pool), nodes=_nodes(some, "is", "are"), state=state, gpus=count)
 
 
+def unoffered_devices(snapshot: Snapshot) -> Iterator[Finding]:
+    """GPUs that nodes have and no pod can use, by resource."""
+    for resource, nodes in _unoffered(snapshot).items():
+        for pool, some in _by(nodes, node_pool).items():
+            count, key = sum(unoffered(node)[resource] for node in some), _nodes_key(some, pool)
+            have = _nodes(some, "has", "have")
+            yield finding("gpu-node-unoffered", key, nodes=have, gpus=count, resource=resource, node=some[0].name)
+
+
+def _unoffered(snapshot: Snapshot) -> dict[str, list[Node]]:
+    found: dict[str, list[Node]] = {}
+    for node in snapshot.nodes:
+        for resource in unoffered(node):
+            found.setdefault(resource, []).append(node)
+    return found
+
+
 def overcommitted_nodes(snapshot: Snapshot) -> Iterator[Finding]:
     """Nodes whose bound pods ask for more than is allocatable: capacity shrank, or pods were bound by hand."""
     nodes = {node.name: node for node in snapshot.nodes}
@@ -207,9 +224,13 @@ def unknown_resources(snapshot: Snapshot) -> Iterator[Finding]:
         for pod in snapshot.pods
         if pod.owner is None and not pod.is_terminal
     ]
+    away = _unoffered(snapshot)
     for key, spec in asking:
         for resource in sorted(pod_requests(spec).keys() - offered):
-            if is_extended_resource(resource) or resource.startswith(HUGE_PAGES):
+            if some := away.get(resource):
+                gpus, nodes = sum(unoffered(node)[resource] for node in some), listing([node.name for node in some])
+                yield finding("pod-wants-unoffered-resource", key, resource=resource, gpus=gpus, nodes=nodes)
+            elif is_extended_resource(resource) or resource.startswith(HUGE_PAGES):
                 yield finding("pod-wants-unknown-resource", key, resource=resource)
 
 
@@ -364,6 +385,7 @@ CHECKS: tuple[Callable[[Snapshot], Iterable[Finding]], ...] = (
     paused_workloads,
     pods_on_unknown_nodes,
     pods_stuck_terminating,
+    unoffered_devices,
     overcommitted_nodes,
     unlabelled_gpu_nodes,
     idle_gpu_nodes,

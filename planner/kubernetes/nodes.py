@@ -33,6 +33,7 @@ from planner.kubernetes.accelerators import (
     alike,
     is_gpu_resource,
     model_named,
+    once,
     tables,
     unit,
 )
@@ -144,6 +145,24 @@ def gpu_count(node: Node) -> int:
     """Allocatable devices, where there are none slices, where there are none shares: nothing is added that isn't alike. A
     virtual kubelet has none (`is_virtual`)."""
     return 0 if is_virtual(node) else alike(node.allocatable)
+
+
+def unoffered(node: Node) -> dict[str, int]:
+    """Devices that the node has and doesn't offer, by resource: a device that is unhealthy, or all of them while the device plugin is
+    away, count in `capacity` and not in `allocatable`. Not what its cards were cut from, where it offers slices or shares of them.
+
+    Source: kubernetes `pkg/kubelet/cm/devicemanager/manager.go` `GetCapacity`, `markResourceUnhealthy`.
+    """
+    offers_any = alike(node.allocatable) > 0
+    if is_virtual(node):
+        return {}
+    return {
+        name: amount - node.allocatable.get(name, 0)
+        for name, amount in once(node.capacity).items()
+        if amount > node.allocatable.get(name, 0)
+        and is_gpu_resource(name)
+        and (node.allocatable.get(name) or not offers_any)
+    }
 
 
 def provisioning_model(node: Node) -> str:

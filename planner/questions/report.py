@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import field
 from typing import Any, Final
 
-from planner.capacity.gpu_lines import free_words, supplies_of
+from planner.capacity.gpu_lines import free_words, supplies_of, unoffered_words
 from planner.capacity.left import CapacityAnswer
 from planner.capacity.survival import Survival, survival
 from planner.ground import parts
@@ -160,7 +160,9 @@ CHAPTERS: Final = (
         title="GPUs by model",
         question="overview",
         table="gpus",
-        said=lambda found: f"{free_words(supplies_of(found.gpus))}." if supplies_of(found.gpus) else "",
+        said=lambda found: "".join(
+            f"{said}. " for said in (free_words(supplies_of(found.gpus)), unoffered_words(found.gpus)) if said
+        ).strip(),
     ),
     Chapter(title="Node pools", question="capacity", table="pools"),
     Chapter(

@@ -15,7 +15,7 @@ from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.account import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
 from planner.kubernetes.attaching import Attaching
-from planner.kubernetes.kinds import CRON_JOB, JOB, POD, several
+from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
 from planner.kubernetes.sidecar_injection import is_injector
@@ -24,6 +24,7 @@ from planner.rollout.admission import Admission
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
+from planner.rollout.twice_offered import used_by
 from planner.rollout.unknowns import admission_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
@@ -193,6 +194,19 @@ def _is_played(cluster: Cluster, namespace: str) -> bool:
     return any(one.name == namespace for one in cluster.snapshot.namespaces)
 
 
+def offered_twice(played: Played) -> Iterator[Doubt]:
+    """New pods that have devices which the device plugin and a DRA driver offer both: where more is given out than there is, the verdict
+    isn't known (`planner.rollout.twice_offered.given_out_twice`)."""
+    for revision in played.revisions:
+        for one in used_by(played.run, revision) if played.run.done[revision.after.key] else ():
+            name = played.cluster.node_names[one.node]
+            why = Text(
+                f"{one.words} there: neither knows what the other gives out, and a pod that gets one in use fails at its start"
+            )
+            advice = "Turn the device plugin or the DRA driver off on that node"
+            yield Doubt(about=NODE.key("", name), why=why, could_change=Effect.VERDICT, advice=advice)
+
+
 RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     missing_lists,
     unplayed_admission,
@@ -200,6 +214,7 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     never_ready_before,
     newer_version,
     presumed_drivers,
+    offered_twice,
 )
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 

@@ -35,6 +35,7 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
@@ -44,6 +45,7 @@ from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.ownership import untold_undo
 from planner.rollout.run import Revision, Run
 from planner.rollout.silent_nodes import toleration_seconds
+from planner.rollout.twice_offered import given_out_twice
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import Demand, device_demand
@@ -244,6 +246,10 @@ def _of_template(cluster: Cluster, revision: Revision, workload: Workload) -> It
         if shape.storage.unknown:
             yield Unknown(what=shape.storage.unknown)
     devices = device_demand(cluster, revision.after.namespace, spec)
+    surge, _ = rolling_limits(workload)
+    more = surge if revision.before is not None else 0
+    if twice := given_out_twice(cluster, workload, workload.pods_wanted + more):
+        yield Unknown(what=twice, mend="Turn the device plugin or the DRA driver off on that node")
     if devices.unknown:
         yield Unknown(what=devices.unknown, mend=_ADD_KIND if devices.is_unread else _WITHOUT)
     is_listed = snapshot.presence.get("ResourceClaim") is Presence.PRESENT

@@ -11,12 +11,21 @@ import numpy as np
 
 from planner.ground.budget import TOO_LARGE
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CPU, DEFAULT_SCHEDULER, DESIRED_REPLICAS, MEMORY, PODS, is_extended_resource
+from planner.ground.vocabulary import (
+    CPU,
+    DEFAULT_SCHEDULER,
+    DESIRED_REPLICAS,
+    MEMORY,
+    NVIDIA_GPU,
+    NVIDIA_MIG_PREFIX,
+    PODS,
+    is_extended_resource,
+)
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, roughly
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import Unit, accelerator, is_gpu_resource, unit
 from planner.kubernetes.kinds import ON_DELETE, PARTS, POD, RECREATE, kind_in
-from planner.kubernetes.nodes import Sharing
+from planner.kubernetes.nodes import Sharing, physical_gpus, unoffered
 from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -34,6 +43,7 @@ from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.run import Revision, Run
 from planner.rollout.waiting import Waiter
 from planner.scheduling.cluster import BoolArray
+from planner.scheduling.devices import classes_without_devices
 from planner.scheduling.filters import Fails, fails, feasible, insufficient
 from planner.scheduling.pod import LivePod
 from planner.scheduling.said_of_nodes import gpu_models, node_pools, offers_by_node, said_of
@@ -455,6 +465,8 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
     commonest = decisive.most_common(1)[0][0] if decisive else Fails.RESOURCES
+    if Fails.DEVICES in decisive and classes_without_devices(run.simulation.cluster, shape.devices):
+        commonest = Fails.DEVICES  # whatever else some nodes lack, no room helps
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
     if PODS in short and not names:
         reason = Reason.TOO_MANY_PODS
@@ -692,8 +704,9 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
     if reason is Reason.INSUFFICIENT_RESOURCE and c.lacking:
         absent = [n for n in c.lacking if c.run.simulation.cluster.row.get(n) is None]
         if absent:
-            sentence = f"the pod needs {_asks(c, tuple(absent))}, and no node has {listing(absent)}"
-            headline = f"the new pod needs {absent[0]}, and no node has any"
+            short, said = _in_place_of(c, absent[0])
+            sentence = f"the pod needs {_asks(c, tuple(absent))}, and {said or f'no node has {listing(absent)}'}"
+            headline = f"the new pod needs {absent[0]}, and {short or 'no node has any'}"
         else:
             sentence = f"the pod needs {_asks(c, c.lacking)} on {c.where}; {_room(c)}.{old}".rstrip(".")
             headline = _most_free(c)
@@ -703,12 +716,44 @@ def _held_by_others(c: _Context, reason: Reason) -> Impasse:
             Reason.POD_AFFINITY: "affinity or anti-affinity to other pods leaves no node",
             Reason.TOPOLOGY_SPREAD: "the topology spread constraints leave no node with room",
             Reason.TOO_MANY_PODS: "the nodes that match run as many pods as they may",
-            Reason.DEVICE: "the devices its claims ask for are all in use",
+            Reason.DEVICE: _no_device(c) or "the devices its claims ask for are all in use",
             Reason.VOLUME: "its volume is in use by another pod",
         }
         headline = words.get(reason, "no node has room for the new pod")
         sentence = f"{headline}.{old}".rstrip(".")
     return _stuck(reason, sentence, headline, scheduler_message=c.message, lacking=c.lacking)
+
+
+def _no_device(c: _Context) -> str:
+    """``no ResourceSlice has a device of DeviceClass mig-1g``; "" where there are some."""
+    names = classes_without_devices(c.run.simulation.cluster, c.shape.devices)
+    if not names:
+        return ""
+    lacking = f"{plural(len(names), 'DeviceClass', 'DeviceClasses')} {listing(list(names))}"
+    if c.run.simulation.snapshot.resource_slices:
+        return f"no ResourceSlice has a device of {lacking}"
+    return f"there is no ResourceSlice, so no device of {lacking}; whether a driver brings some isn't seen"
+
+
+def _in_place_of(c: _Context, name: str) -> tuple[str, str]:
+    """What the matching nodes have where none of them offers any of a device, in a few words and with what to do; "" for nothing."""
+    nodes = [c.run.simulation.cluster.nodes[place] for place in np.flatnonzero(c.matching)]
+    if away := sum(unoffered(node).get(name, 0) for node in nodes):
+        short = f"no pod can use the {away:,} there {plural(away, 'is', 'are')}"
+        return short, f"{short}: the device plugin is away, or {plural(away, 'it is', 'they are')} unhealthy"
+    slices: Counter[str] = Counter()
+    for node in nodes if name == NVIDIA_GPU else ():
+        slices.update({one: amount for one, amount in node.allocatable.items() if one.startswith(NVIDIA_MIG_PREFIX)})
+    cut = {one: amount for one, amount in slices.items() if amount}
+    if not cut:
+        return "", ""
+    cards = [physical_gpus(node) for node in nodes if any(node.allocatable.get(one) for one in cut)]
+    which = "the only GPU there is" if cards == [1] else "the GPUs there are"
+    into = listing(
+        [f"{count(amount, 'slice')} of {one.removeprefix(NVIDIA_MIG_PREFIX)}" for one, amount in cut.items()]
+    )
+    short = f"{which} cut into {into} (MIG)"
+    return short, f"{short}: ask for {' or '.join(cut)}, or set MIG back on a node"
 
 
 def _most_free(c: _Context) -> str:
@@ -717,6 +762,8 @@ def _most_free(c: _Context) -> str:
     for name in sorted(c.lacking, key=lambda one: not is_extended_resource(one)):
         asked, largest, free = _on_one_node(c, name)
         needs = f"the new pod needs {_plain(c, name)} on one node"
+        if asked > largest and not largest and (short := _in_place_of(c, name)[0]):
+            return f"the new pod needs {_plain(c, name)}, and {short}"
         if asked > largest:
             return f"{needs}, and the largest has {roughly(largest, name)}"
         if asked > free:
@@ -739,6 +786,8 @@ def _room(c: _Context) -> str:
     small, full, none = list[str](), list[str](), list[str]()
     for name in c.lacking:
         asked, largest, free = _on_one_node(c, name)
+        if not largest and (said := _in_place_of(c, name)[1]):
+            return said
         if asked > largest:
             small.append(f"{roughly(largest, name)} {name}")
         else:

@@ -313,6 +313,32 @@ def _barred(table: DeviceTable, snapshot: Snapshot, claims: list[ClaimDemand]) -
     return {}
 
 
+def classes_without_devices(cluster: Cluster, demand: Demand) -> tuple[str, ...]:
+    """DeviceClasses that a pod asks for and no device of any ResourceSlice is of, in use or not; of alternatives where that holds for all."""
+    table, found = device_table(cluster), dict[str, None]()
+    implied = (ClaimDemand(key=None, label="", spec=ClaimSpec(requests=some)) for _, _, some in demand.delegated)
+    for claim in (*demand.claims, *implied):
+        for request in claim.spec.requests:
+            some = request.first_available or (request,)
+            if not any(_is_there(table, claim, one) for one in some):
+                found.update(dict.fromkeys(one.device_class_name for one in some))
+    return tuple(found)
+
+
+def _is_there(table: DeviceTable, claim: ClaimDemand, request: DeviceRequest) -> bool:
+    """Whether some device suits, or may."""
+    is_known = request.device_class_name in table.classes  # else that is told otherwise
+    return not is_known or any(may_suit(table, device, claim, request) for device in range(len(table.devices)))
+
+
+def may_suit(table: DeviceTable, device: int, claim: ClaimDemand, request: DeviceRequest) -> bool:
+    """Whether a device suits a request; one on which a selector fails may."""
+    try:
+        return request.device_class_name in table.classes and table.suits(device, claim, request)
+    except (DeviceError, NotEvaluated):
+        return True
+
+
 def consumed(device: Device, asked: Amounts) -> Amounts | None:
     """What of each of a device's capacities a request takes; None where it can't have so much, or such a part.
 
