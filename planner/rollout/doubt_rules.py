@@ -15,6 +15,7 @@ from planner.ground.words import Text, count, duration, listing, plural
 from planner.inventory.account import list_command
 from planner.kubernetes.admission_hooks import KINDS, MUTATING, HookChanges, known_hook
 from planner.kubernetes.attaching import Attaching
+from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
 from planner.kubernetes.records import Presence
@@ -22,6 +23,8 @@ from planner.kubernetes.sidecar_injection import is_injector
 from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.admission import Admission
 from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.image_pulls import image_pulls
+from planner.rollout.kubelet_refusals import doubt_words, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
 from planner.rollout.twice_offered import used_by
@@ -207,6 +210,22 @@ def offered_twice(played: Played) -> Iterator[Doubt]:
             yield Doubt(about=NODE.key("", name), why=why, could_change=Effect.VERDICT, advice=advice)
 
 
+def kubelet_refusals(played: Played) -> Iterator[Doubt]:
+    """A kubelet has refused pods of the workload, or others' where its new pods are: it may refuse these once they are bound."""
+    for revision in played.revisions:
+        is_asked = played.run.done[revision.after.key] and played.makes_pods(revision)
+        for one in met_by(played.run, revision) if is_asked else ():
+            about, advice = NODE.key("", one.node), f"See why: {command('kubectl', 'describe', 'node', one.node)}"
+            yield Doubt(about=about, why=Text(doubt_words(one)), could_change=Effect.VERDICT, advice=advice)
+
+
+def pulled_images(played: Played) -> Iterator[Doubt]:
+    """Images that nodes of the new pods lack: how long a pull takes isn't in the start-up that is taken."""
+    for revision in played.revisions:
+        for pull in image_pulls(played.run, revision) if played.makes_pods(revision) else ():
+            yield Doubt(about=f"image {pull.image}", why=Text(pull.words), could_change=Effect.TIME)
+
+
 RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     missing_lists,
     unplayed_admission,
@@ -215,6 +234,8 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     newer_version,
     presumed_drivers,
     offered_twice,
+    kubelet_refusals,
+    pulled_images,
 )
 """Each rule that doubts an answer, in the order in which their doubts are told."""
 

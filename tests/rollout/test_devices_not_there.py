@@ -43,7 +43,7 @@ H100 = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "nvidia.com/gpu.count
 
 def read(*items: Item | list[Item]) -> Snapshot:
     """Beside a workload without GPUs, so that no list is missing."""
-    others = [node("cpu-9"), deployment("web", ["cpu-9"], pod_spec())]
+    others: list[Item | list[Item]] = [node("cpu-9"), deployment("web", ["cpu-9"], pod_spec())]
     flat = [one for item in (*items, *others) for one in (item if isinstance(item, list) else [item])]
     return build_snapshot([Part(items=flat, listed=WHOLE_LISTS)], source="test")
 

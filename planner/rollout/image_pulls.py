@@ -1,0 +1,60 @@
+"""Images that nodes don't have yet, as far as their status tells: which new pods begin with a pull, where, and how large it is.
+
+A node's status lists its largest images only, 50 unless its kubelet is told otherwise (``nodeStatusMaxImages``): one that lists so many may
+have others. Source: kubernetes `pkg/kubelet/nodestatus/setters.go` `Images`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from planner.ground.records import Record
+from planner.ground.words import listing, measured_bytes
+from planner.kubernetes.records import Node
+from planner.rollout.run import Revision, Run
+
+_MOST_LISTED = 50
+_DOCKER = "docker.io/"
+
+
+class ImagePull(Record):
+    """An image of the change, the nodes that new pods of it are bound to and that lack it, and its bytes, None where no node tells."""
+
+    image: str
+    nodes: tuple[str, ...]
+    size_bytes: int | None
+
+    @property
+    def words(self) -> str:
+        size = f", {measured_bytes(self.size_bytes)}," if self.size_bytes else ""
+        return f"the new pods pull {self.image}{size} on {listing(list(self.nodes))}, where it isn't yet"
+
+
+def image_pulls(run: Run, revision: Revision) -> Iterator[ImagePull]:
+    """Of each image of the new pods."""
+    cluster = run.simulation.cluster
+    bound = (pod for pod in run.pods[revision.after.key] if pod.is_new and pod.number > 0 and pod.is_bound)
+    places = sorted({pod.node for pod in bound if not pod.is_lost})
+    spec = revision.after.template.spec
+    for image in dict.fromkeys(one.image for one in (*spec.init_containers, *spec.containers) if one.image):
+        names = _names(image)
+        lacking = tuple(cluster.node_names[n] for n in places if _lacks(cluster.nodes[n], names))
+        sizes = (size for node in cluster.nodes for name, size in node.images.items() if name in names)
+        if lacking:
+            yield ImagePull(image=image, nodes=lacking, size_bytes=max(sizes, default=0) or None)
+
+
+def _lacks(node: Node, names: frozenset[str]) -> bool:
+    """Whether the node lists its images, all of them, and none is this one. An image has a name with its digest, and others beside it."""
+    listed = sum("@" in name for name in node.images) or len(node.images)
+    return 0 < listed < _MOST_LISTED and names.isdisjoint(node.images)
+
+
+def _names(image: str) -> frozenset[str]:
+    """What a runtime may call it: with the tag that is left out, and with Docker Hub's name (`distribution/reference` `familiarName`)."""
+    name = image if "@" in image or ":" in image.rpartition("/")[2] else f"{image}:latest"
+    first, slash, _ = name.partition("/")
+    if not slash:
+        return frozenset({name, f"{_DOCKER}library/{name}"})
+    is_host = "." in first or ":" in first or first == "localhost"
+    return frozenset({name} if is_host else {name, f"{_DOCKER}{name}"})
