@@ -10,7 +10,7 @@ from planner.ground.budget import TOO_LARGE, allowed
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural
 from planner.kubernetes.autoscalers import autoscaler_of, autoscalers_of, moves_between
-from planner.kubernetes.nodes import is_ready
+from planner.kubernetes.nodes import is_ready, is_silent
 from planner.kubernetes.records import Finding, HorizontalPodAutoscaler, Node, Severity, Workload
 from planner.rollout.answers import Ties
 from planner.rollout.beside import beside, evictions_met, ruled_namespaces
@@ -27,6 +27,7 @@ from planner.rollout.by_themselves import (
     may_take,
     recovering,
 )
+from planner.rollout.cures import cures
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, is_proven
 from planner.rollout.in_flight import InFlight, in_flight, perhaps_in_flight
@@ -42,6 +43,7 @@ MEANWHILE_ACTING = "meanwhile"
 
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
+_ANSWERS = "answers:"
 _WHERE = {  # by the clock
     1: "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
     -1: "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)",
@@ -96,8 +98,16 @@ def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: in
         *found,
         *_others_moved(cluster, revisions, seed=seed),
         *_evicted(cluster, revisions, run, seed=seed),
+        *_answering(revisions, run),
         *_acting(cluster, revisions, run, seed=seed),
     )
+
+
+def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[Acting]:
+    """Nodes that don't answer and with which, once they do, a rollout completes that is stuck."""
+    events = [event for revision in revisions for cure in cures(run, revision) for event in cure.events]
+    if names := list(dict.fromkeys(event.removeprefix(_ANSWERS) for event in events if event.startswith(_ANSWERS))):
+        yield Acting(does=f"meanwhile {listing(names)} may answer again", then=(("with that", True),))
 
 
 def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
@@ -208,7 +218,9 @@ def _recovers(node: Node, asks: Iterable[str]) -> str:
         return f"{node.name} may offer more {listing(up)} once its device plugin is up"
     if node.is_cordoned and not leaves(node):
         return f"{node.name} is cordoned, and may take pods again"
-    return f"{node.name} may {'take pods again' if leaves(node) else 'get Ready'}"
+    return (
+        f"{node.name} may {'take pods again' if leaves(node) else 'answer again' if is_silent(node) else 'get Ready'}"
+    )
 
 
 def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
@@ -220,6 +232,7 @@ def is_open(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> bool:
         or any(moves_between(autoscalers_of(cluster.snapshot, r.after.key), r.after.replicas) for r in revisions)
         or any(_met_at(cluster, revisions, bound) for bound in METRICS)
         or bool(evictions_met(cluster, [revision.after for revision in revisions]))
+        or bool(run.simulation.pods.silent and not run.completed)
         or bool(_acts(cluster, revisions, run))
     )
 

@@ -362,7 +362,7 @@ def test_a_pod_on_a_silent_node_does_not_end(kind: str, how: str, on: str, verdi
     assert found.verdict is verdict
     assert [one.verdict for one in at_gate.workloads] == [verdict]
     assert [one.verdict for one in listed.workloads] == [verdict]
-    is_kept = verdict is Verdict.STUCK and how != "OnDelete"
+    is_kept = verdict is Verdict.STUCK
     assert (found.reason is Reason.SILENT_NODE) is is_kept
     for said in (found.sentence, at_gate.workloads[0].sentence, listed.workloads[0].sentence):
         assert ("once node g1 answers again" in str(said)) is is_kept

@@ -87,6 +87,9 @@ def test_who_waits_for_a_pod_that_cannot_end_is_stuck_and_hears_what_would_end_i
     answer = asked(found, key, patch=patch)
     assert (answer.verdict, answer.reason) == (Verdict.STUCK, Reason.SILENT_NODE)
     assert why in str(answer.sentence)
+    assert answer.ties is not None
+    assert not answer.ties.proven
+    assert any("b may answer again: with that it completes" in str(one.why) for one in answer.doubts)
     assert "It completes once node b answers again, or once pod ml/" in str(answer.sentence)
     back, forced = answer.workloads[0].cures
     assert (back.events, back.command) == (("answers:b",), "")
@@ -123,6 +126,7 @@ def test_a_cure_that_does_not_cure_is_not_told() -> None:
     assert answer.verdict is Verdict.STUCK
     assert answer.workloads[0].cures == ()
     assert "answers again" not in str(answer.sentence)
+    assert not any("may answer again: with that" in str(one.why) for one in answer.doubts)
 
 
 @pytest.mark.parametrize(
