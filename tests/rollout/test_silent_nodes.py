@@ -305,7 +305,7 @@ def test_what_if_a_node_stops_answering_and_answers_again() -> None:
         found = cluster_of(node("g0", gpus=1 + free), node("g1", gpus=1), mine)
         gone = apply(Cluster(found), [Change(kind=ChangeKind.STOPS_ANSWERING, target="g1")])
         said = str(gone.steps[0].sentence)
-        assert said == f"g1 stops answering: 1 pod not Ready, 1 evicted after 5 min, {fate}"
+        assert said == f"node g1 stops answering: 1 pod not Ready, 1 evicted after 5 min, {fate}"
         assert gone.steps[0].is_done is bool(free)
         kept = [one for one in gone.snapshot.pods if one.node_name == "g1"]
         assert [one.deleted_at is not None for one in kept] == [True]  # its object stays
@@ -313,7 +313,7 @@ def test_what_if_a_node_stops_answering_and_answers_again() -> None:
         back = apply(Cluster(found), changes)
         assert not any(one.deleted_at for one in back.snapshot.pods)
         assert all(one.is_ready for one in back.snapshot.pods)
-        waited = "g1 answers again" + ("" if free else ": 1 waiting pod placed")
+        waited = "node g1 answers again" + ("" if free else ": 1 waiting pod placed")
         assert str(back.steps[1].sentence) == waited
 
 
