@@ -73,8 +73,8 @@ class Attachments:
             self._wants[one.key].get(pod.node, {}).pop(pod.number, None)
 
     def deleted(self, pod: LivePod) -> None:
-        """A pod is deleted: one that still waits, none of whose containers runs, wants nothing any more."""
-        if pod.number in self._waiting:
+        """A pod is deleted: one none of whose containers runs wants nothing any more."""
+        if not pod.is_running:
             self.leave(pod)
 
     def keep(self, nodes: Iterable[int]) -> None:

@@ -1,6 +1,6 @@
 """``python -m tests.properties [COUNT [FIRST]]``: random clusters, as many that rules beside the scheduler's core decide, in which
-others are in flight, in which pods of every priority and autoscalers meet these, and in which nodes don't answer, played by the engine and
-by the reference: how often each was tried, and every case in which they say another verdict."""
+others are in flight, in which pods of every priority and autoscalers meet these, in which nodes don't answer, and in which pods share volumes,
+played by the engine and by the reference: how often each was tried, and every case in which they say another verdict."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import time
 
 from tests.properties.random_rollouts import verdicts_differ
+from tests.reference.attaching_clusters import attaching_case
 from tests.reference.flying_clusters import crowded_case, flying_case
 from tests.reference.objects import Object, is_bound
 from tests.reference.random_clusters import Case, random_case
@@ -25,6 +26,7 @@ def cases(seed: int) -> dict[str, tuple[Case, tuple[str, ...]]]:
         "flying": (flying.case, tuple(f"another {does}" for does in flying.what)),
         "crowded": (crowded.case, tuple(f"another {does}" for does in crowded.what)),
         "silent": (silent_case(seed), ()),
+        "attaching": (attaching_case(seed), ()),
     }
 
 

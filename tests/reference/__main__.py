@@ -104,7 +104,10 @@ def play(recording: Object, seed: int = 0) -> Object:
     if "drain" in recording:
         return drain(items, recording["drain"], seed)
     changes = recording["change"] if isinstance(recording["change"], list) else [recording["change"]]
-    return simulate(items, changes, recording["never_ready"] or [], seed, patience_ms=RECORDERS_PATIENCE_MS)
+    attaches = "waiting" in recording["outcome"]
+    return simulate(
+        items, changes, recording["never_ready"] or [], seed, patience_ms=RECORDERS_PATIENCE_MS, attaches=attaches
+    )
 
 
 def read_recording(path: Path) -> Object:

@@ -264,6 +264,8 @@ def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
         return merged
     if isinstance(value, list) and isinstance(patch, list) and field in MERGE_KEYS:
         by = MERGE_KEYS[field]
+        if {"$patch": "replace"} in patch:
+            return [copy.deepcopy(change) for change in patch if change != {"$patch": "replace"}]
         merged_list = [copy.deepcopy(item) for item in value]
         for change in patch:
             if change.get("$patch") == "delete":

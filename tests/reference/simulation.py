@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from tests.reference.attachment import Attacher
 from tests.reference.cluster import Cluster
 from tests.reference.controllers import (
     REVISION,
@@ -58,6 +59,7 @@ class Simulation:
             for item in self.cluster.of(kind):
                 self.remember_revisions(item)
         self.scheduler = Scheduler(self.cluster)
+        self.attacher: Attacher | None = Attacher(self.cluster)  # None: the recorder attached nothing
         mark_pods_not_ready(self.cluster)
 
     def remember_revisions(self, item: Object) -> None:
@@ -126,6 +128,8 @@ class Simulation:
             retry = next_retry(self.cluster)
             if retry is None or retry > since + quiet_ms:
                 self.cluster.milliseconds = max(self.cluster.milliseconds, since + quiet_ms)
+                if self.attacher is not None:
+                    self.attacher.reconcile()
                 return
             self.cluster.milliseconds = retry
         raise RuntimeError("the cluster does not settle")
@@ -141,6 +145,8 @@ class Simulation:
 
     def can_become_ready(self, pod: Object) -> bool:
         if is_silent(self.cluster, pod):
+            return False
+        if self.attacher is not None and is_bound(pod) and not self.attacher.has_its_volumes(pod):
             return False
         young = pod["metadata"].get("created") is not None
         states = [one.get("state") or {} for one in pod["status"].get("containerStatuses") or []]
@@ -370,16 +376,20 @@ def simulate(
     events: Sequence[tuple[int, Object]] = (),
     patience_ms: float = PATIENCE_MS,
     tries_again: bool = False,
+    attaches: bool = True,
 ) -> dict[str, Any]:
     """Play ``changes`` on a cluster and return what the recorder would have written as ``outcome``, had it waited for so long.
 
     ``tries_again``: before the change and in each tick that takes time kube-scheduler has tried others' pods of the dump again.
+    ``attaches``: volumes have to be on a pod's node before it starts; not so in recordings before `rollouts5`.
     ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before.
     """
     left = list(events)
     simulation = Simulation(cluster_items, never_ready, seed)
     simulation.cluster.draws_order = seed > 0
     simulation.tries_again = tries_again
+    if not attaches:
+        simulation.attacher = None
     simulation.workloads = [simulation.cluster.kinds[c["kind"]][(c.get("namespace", ""), c["name"])] for c in changes]
     if simulation.look_at_scale():  # others have been scaled when the change comes, nobody knows how long before
         simulation.settle(random.Random(seed).uniform(0, LOOKS_EVERY_MS) if seed else QUIET_MS)
@@ -402,6 +412,9 @@ def simulate(
                     if tries_again:
                         simulation.try_again()
                     simulation.happen(left.pop(0)[1])
+                    continue
+                if simulation.attacher is not None and simulation.attacher.detach_by_force():
+                    simulation.time_has_passed()
                     continue
                 if evict(simulation.cluster):
                     simulation.time_has_passed()

@@ -206,6 +206,25 @@ def test_every_recorded_verdict_beside_a_silent_node_is_the_references_too() -> 
     assert wrong == []
 
 
+EXCLUSIVE = sorted((ROLLOUTS.parent / "rollouts5").glob("vol5*.json.gz"))
+
+
+def test_every_recorded_verdict_with_volumes_is_the_references_too() -> None:
+    """In one of the placements; those with events are the engine's alone, which knows the events."""
+    recordings = [one for one in map(read_recording, EXCLUSIVE) if not one.get("events")]
+    assert len(recordings) > 70
+    wrong = []
+    for recording in recordings:
+        seen = [one for one in (recording["outcome"], *(recording.get("also") or [])) if "ticks" in one]
+        wanted = [(one.get("verdict", recording["outcome"]["verdict"]), one["ticks"]) for one in seen]
+        changes = recording["change"] if isinstance(recording["change"], list) else [recording["change"]]
+        items = recording["cluster"]["items"]
+        played = (simulate(items, changes, [], seed, (), RECORDERS_PATIENCE_MS) for seed in range(10))
+        if not any((one["verdict"], one["ticks"]) in wanted for one in played):
+            wrong.append(recording["name"])
+    assert wrong == []
+
+
 # --- properties -------------------------------------------------------------------------------------------------------
 
 
