@@ -18,6 +18,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.admission_hooks import MUTATING
 from planner.kubernetes.kinds import kind_in, several
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of
@@ -35,6 +36,7 @@ from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queued import held, let_in
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
+from planner.rollout.unknowns import unplayed_hooks
 from planner.scheduling.cluster import Cluster
 
 _MOST_NAMED: Final = 5
@@ -288,9 +290,9 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillW
         if said:
             queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
             revision = plain  # a place is looked for all the same
-        is_sure = (
-            is_sure and asked.queued is None and not said and not (plain.placed is not None and plain.placed.assumes)
-        )
+        is_assumed = plain.placed is not None and plain.placed.assumes
+        is_changed = any(hook.kind in MUTATING for hook in unplayed_hooks(prepared.snapshot, plain))
+        is_sure = is_sure and asked.queued is None and not (said or is_assumed or is_changed)
         if revision.before is not None:
             mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
             raise InputError(f"{after.key} is there already", where="-f", mend=mend)

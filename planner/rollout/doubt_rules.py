@@ -18,8 +18,7 @@ from planner.kubernetes.attaching import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
-from planner.kubernetes.records import Presence
-from planner.kubernetes.sidecar_injection import is_injector
+from planner.kubernetes.records import AdmissionHook, Presence
 from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.admission import Admission
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -28,7 +27,7 @@ from planner.rollout.kubelet_refusals import doubt_words, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
 from planner.rollout.twice_offered import used_by
-from planner.rollout.unknowns import admission_hooks
+from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
 
@@ -121,24 +120,24 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
             continue
         after, templates = revision.after, tuple(template for template, _ in revision.templates)
         for hook in admission_hooks(played.cluster.snapshot, revision):
-            about, known = f"{hook.kind} {hook.name}", known_hook(hook, templates)
-            if is_injector(hook) and _is_played(played.cluster, after.namespace):
-                continue
-            if known is not None:
-                if known.changes is not HookChanges.PLAYED:
-                    effect = Effect.TIME if known.changes is HookChanges.TIME else Effect.NOTHING
-                    yield Doubt(
-                        about=about, why=Text(known.does), could_change=effect, advice=f"Source: {known.source}"
-                    )
-                continue
+            known = known_hook(hook, templates)
+            if known is not None and known.changes is not HookChanges.PLAYED:
+                effect = Effect.TIME if known.changes is HookChanges.TIME else Effect.NOTHING
+                advice = f"Source: {known.source}"
+                yield Doubt(about=_called(hook), why=Text(known.does), could_change=effect, advice=advice)
+        for hook in unplayed_hooks(played.cluster.snapshot, revision):
             mutates = hook.kind in MUTATING
             sees_workload = hook.is_about(after.traits.group, after.traits.resource)
             what = "the workload" if sees_workload and not hook.is_about(POD.group, POD.resource) else "its pods"
             why = Text(f"it may {'change or refuse' if mutates else 'refuse'} {what}, and what it does isn't played")
             yield Doubt(
-                about=about, why=why, could_change=Effect.VERDICT if mutates or played.run.completed else Effect.NOTHING,
+                about=_called(hook), why=why, could_change=Effect.VERDICT if mutates or played.run.completed else Effect.NOTHING,
                 advice=_DRY_RUN if sees_workload else _DRY_RUN_OF_A_POD,
             )  # fmt: skip
+
+
+def _called(hook: AdmissionHook) -> str:
+    return f"{hook.kind} {hook.name}"
 
 
 def never_ready_before(played: Played) -> Iterator[Doubt]:
@@ -190,11 +189,6 @@ def injected_proxies(played: Played) -> Iterator[Doubt]:
             about="Istio's sidecar injector", why=Text(why), could_change=Effect.VERDICT if guessed else Effect.NOTHING,
             advice=_INJECTOR if guessed else "",
         )  # fmt: skip
-
-
-def _is_played(cluster: Cluster, namespace: str) -> bool:
-    """Whether what Istio's injector does in a namespace is played: its labels say whether it acts there."""
-    return any(one.name == namespace for one in cluster.snapshot.namespaces)
 
 
 def offered_twice(played: Played) -> Iterator[Doubt]:

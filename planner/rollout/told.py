@@ -10,7 +10,6 @@ from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, count, duration, listing, plural, short_name
 from planner.inventory.findings import DAEMON_NODES, finding
-from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
@@ -37,7 +36,7 @@ from planner.rollout.pod_counts import Moment
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
-from planner.rollout.unknowns import Unknown, admission_hooks, of_its_node
+from planner.rollout.unknowns import Unknown, of_its_node, unplayed_hooks
 from planner.rollout.verdict import Impasse, explain, placed_words, volume_name, volume_waits
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
@@ -66,9 +65,7 @@ def not_played(snapshot: Snapshot, revisions: Sequence[Revision]) -> Iterator[Fi
     when its controller makes them."""
     for revision in revisions:
         after = revision.after
-        templates = tuple(template for template, _ in revision.templates)
-        hooks = [hook for hook in admission_hooks(snapshot, revision) if known_hook(hook, templates) is None]
-        if hooks:
+        if hooks := unplayed_hooks(snapshot, revision):
             names = ", ".join(f"{hook.kind} {hook.name}" for hook in hooks)
             what = f"{names} may change or refuse these pods or the workload: what they do is not played"
             mend = "A dry run of the workload doesn't ask them: they see its pods, which its controller makes later"

@@ -12,6 +12,7 @@ from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
 from planner.kubernetes import queues
+from planner.kubernetes.admission_hooks import known_hook
 from planner.kubernetes.attaching import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import NODE, POD, RECREATE, REPLICA_SET, ROLLING_UPDATE, kind_called, several
@@ -36,6 +37,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import labels_match
 from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.sidecar_injection import is_injector
 from planner.kubernetes.units import card_by_card, is_listed
 from planner.kubernetes.versions import MAX_UNAVAILABLE, RECORDED, doubted, max_unavailable_doubt, minor_of
 from planner.rollout.admission import claim_usage, quota_covers, unknown_priority, unknown_security, usage
@@ -473,6 +475,15 @@ def admission_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHo
             if any(sees(b, labels) for b in bindings) and concerns(policy, labels, group, resource):
                 found[policy] = None
     return tuple(found)
+
+
+def unplayed_hooks(snapshot: Snapshot, revision: Revision) -> tuple[AdmissionHook, ...]:
+    """Those of them of which neither a table knows what they change, nor the engine plays it: Istio's injector, where the namespace's labels
+    say whether it acts there."""
+    templates = tuple(template for template, _ in revision.templates)
+    is_there = any(one.name == revision.after.namespace for one in snapshot.namespaces)
+    every = admission_hooks(snapshot, revision)
+    return tuple(h for h in every if known_hook(h, templates) is None and not (is_there and is_injector(h)))
 
 
 def _of_scheduler(name: str) -> Unknown:

@@ -84,6 +84,8 @@ def test_an_answer_is_the_document_and_an_error_says_what() -> None:
     schema = json.loads((ROOT / schemas.path_of(found["format"])).read_text())
     jsonschema.validate(found, schema)
     assert cured.structured_content["result"]["verdict"] == "completes"
+    doubts = cured.structured_content["result"]["doubts"]  # the demo holds no LimitRanges
+    assert ("LimitRanges", "verdict") in {(one["about"], one["could_change"]) for one in doubts}
     assert [one.is_error for one in wrong] == [True, True, True]
     assert [one.content[0].text.split(". ")[0] for one in wrong] == [
         "there is no deployment/prod/nobody in the snapshot", "surge: rollout has no setting 'surge'", "name: there is no tool 'roll'"

@@ -7,6 +7,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.settings import digest_of
+from planner.questions.rollout import RolloutSettings, answer
 from planner.sources import kubectl
 from tests.pages.clusters import WORKER, full, node, snapshot
 from tests.pages.visiting import said, visit
@@ -28,6 +29,15 @@ def test_full_cluster_is_stuck_and_says_why_and_what_to_do() -> None:
     assert charts_of(app) == []
     assert charts_of(visit("rollout", full(), section="What happens")) == ["timeline", "wait_for"]
     assert charts_of(visit("rollout", full(), section="Every strategy")) == ["grid"]
+
+
+def test_all_doubts_of_an_answer_stand_beside_it() -> None:
+    found = full()
+    result = answer(found, RolloutSettings(workloads=(WORKER,), max_surge=0, max_unavailable=1))
+    app = visit("rollout", found, max_surge="0", max_unavailable="1")
+    assert result.doubts
+    for doubt in result.doubts:
+        assert str(doubt.why).replace("_", "\\_").partition(":")[0] in said(app)
 
 
 def charts_of(app: AppTest) -> list[str]:

@@ -131,6 +131,13 @@ def test_every_row_has_a_source_and_names_of_its_own() -> None:
     assert not anybody
 
 
+def test_what_a_webhook_may_change_no_moves_are_proven_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for resource, proven in (("pods", False), ("services", True)):
+        cluster = with_hook(tmp_path, rules=[{**PODS[0], "resources": [resource]}])
+        document = asked(capsys, "make-room", cluster, "-f", CHANGE, "-o", "json")
+        assert json.loads(document)["result"]["is_proven"] is proven
+
+
 @pytest.fixture
 def gatekeeper(tmp_path: Path) -> Path:
     file = tmp_path / "cluster.json"
