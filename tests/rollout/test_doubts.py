@@ -122,7 +122,7 @@ def test_a_change_that_makes_no_pods_hangs_on_no_quota() -> None:
 
 
 def test_an_error_beside_a_rollout_that_would_complete_makes_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollouts, "attached_twice", lambda *_: (ERROR,))
+    monkeypatch.setattr(rollouts, "scaled_at_once", lambda *_: (ERROR,))
     found = rolled()
     assert (found.verdict, found.ties) == (Verdict.UNKNOWN, None)
     assert str(found.sentence).startswith("not known: it can't work. Without that, it completes")
