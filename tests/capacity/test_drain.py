@@ -35,7 +35,7 @@ def two_nodes() -> list[Item]:
 def test_pods_move_where_there_is_room() -> None:
     found = drained(two_nodes(), deployment("a", ["n0", "n1"], pod_spec(gpus=1)))
     assert (found.drained, found.evicted, found.unplaced, found.moved_to) == (True, 1, (), (("t4", 1),))
-    assert str(found.sentence) == "n0 can be drained: 1 pod evicted; all find another node"
+    assert str(found.sentence) == "node n0 can be drained: 1 pod evicted; all find another node"
 
 
 def test_what_finds_no_node_is_named_with_the_schedulers_words() -> None:
@@ -46,7 +46,7 @@ def test_what_finds_no_node_is_named_with_the_schedulers_words() -> None:
     assert str(unplaced.message).startswith(
         "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unsched"
     )
-    assert str(found.sentence) == "n0 can be drained: 2 pods evicted; 1 of the new ones finds no node"
+    assert str(found.sentence) == "node n0 can be drained: 2 pods evicted; 1 of the new ones finds no node"
 
 
 def test_a_budget_holds_pods_back_while_their_successors_find_no_node() -> None:
@@ -162,13 +162,13 @@ def test_pods_without_a_controller_and_with_local_data_are_said() -> None:
     found = drained(two_nodes(), bare)
     assert found.lost == ("ml/a-1-0",)
     said = "pod ml/a-1-0 has no controller and is gone with its work, which kubectl drain refuses without --force"
-    assert str(found.sentence) == f"n0 can be drained only with --force: 1 pod evicted; {said}"
+    assert str(found.sentence) == f"node n0 can be drained only with --force: 1 pod evicted; {said}"
     beside = drained(two_nodes(), bare, deployment("b", ["n0"], pod_spec()))
     assert str(beside.sentence).startswith(
-        "n0 can be drained only with --force: 2 pods evicted; all others find another node; pod ml/a-1-0 has no"
+        "node n0 can be drained only with --force: 2 pods evicted; all others find another node; pod ml/a-1-0 has no"
     )
     owned = drained(two_nodes(), deployment("a", ["n0"], pod_spec()))
-    assert (owned.lost, str(owned.sentence)) == ((), "n0 can be drained: 1 pod evicted; all find another node")
+    assert (owned.lost, str(owned.sentence)) == ((), "node n0 can be drained: 1 pod evicted; all find another node")
     assert [f.code for f in found.findings] == ["drain-loses-pods", "drain-deletes-local-data"]
     assert [str(f.what).startswith("1 pod has ") for f in found.findings] == [True, True]
 

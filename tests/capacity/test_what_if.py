@@ -114,7 +114,7 @@ def test_lost_nodes_take_their_pods_whatever_budgets_say() -> None:
     found = made("delete:n0", pair(), apps, budget("a", minAvailable=3))
     assert [n.name for n in found.snapshot.nodes] == ["n1"]
     assert where(found.snapshot, "a") == ["", "n1", "n1"]
-    assert str(found.steps[0].sentence) == "n0 deleted: 2 pods had to go, 1 of their successors find no node"
+    assert str(found.steps[0].sentence) == "node n0 deleted: 2 pods had to go, 1 of their successors find no node"
     assert not found.steps[0].is_done
 
 
@@ -162,7 +162,7 @@ def test_a_drained_node_takes_pods_again_once_it_is_uncordoned() -> None:
     found = made("drain:n0;uncordon:n0", pair(), deployment("a", ["n0", "n1"], pod_spec(gpus=1)), large)
     assert where(found.snapshot, "a") == ["n1", "n1"]
     assert where(found.snapshot, "b") == ["n0"]
-    assert str(found.steps[1].sentence) == "n0 uncordoned: 1 waiting pod placed"
+    assert str(found.steps[1].sentence) == "node n0 uncordoned: 1 waiting pod placed"
     assert not any(n.is_cordoned for n in found.snapshot.nodes)
 
 
