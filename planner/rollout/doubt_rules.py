@@ -22,7 +22,7 @@ from planner.kubernetes.records import AdmissionHook, Presence
 from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.admission import Admission
 from planner.rollout.doubts import Doubt, Effect, each_once
-from planner.rollout.image_pulls import image_pulls
+from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.run import Revision, Run
@@ -214,9 +214,16 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
 
 
 def pulled_images(played: Played) -> Iterator[Doubt]:
-    """Images that nodes of the new pods lack: how long a pull takes isn't in the start-up that is taken."""
-    for revision in played.revisions:
-        for pull in image_pulls(played.run, revision) if played.makes_pods(revision) else ():
+    """Images that nodes of the new pods lack: how long a pull takes isn't in the start-up that is taken. One that can't be pulled for pods
+    that are there may not be for the new ones either."""
+    for revision in (revision for revision in played.revisions if played.makes_pods(revision)):
+        after, is_done = revision.after, played.run.done[revision.after.key]
+        for why in failing_pulls(played.cluster, after.template.spec) if is_done else ():
+            advice = "Check its name, and the pods' imagePullSecrets"
+            yield Doubt(
+                about=f"image {why.partition(' ')[0]}", why=Text(why), could_change=Effect.VERDICT, advice=advice
+            )
+        for pull in image_pulls(played.run, revision):
             yield Doubt(about=f"image {pull.image}", why=Text(pull.words), could_change=Effect.TIME)
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 from planner.ground.records import Record
 from planner.ground.words import listing, measured_bytes
-from planner.kubernetes.records import Node
+from planner.kubernetes.records import Node, PodSpec
+from planner.kubernetes.status_reasons import outcome_of
 from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster
 
 _MOST_LISTED = 50
 _DOCKER = "docker.io/"
@@ -28,6 +30,22 @@ class ImagePull(Record):
     def words(self) -> str:
         size = f", {measured_bytes(self.size_bytes)}," if self.size_bytes else ""
         return f"the new pods pull {self.image}{size} on {listing(list(self.nodes))}, where it isn't yet"
+
+
+def failing_pulls(cluster: Cluster, spec: PodSpec) -> Iterator[str]:
+    """In words, images of a template that kubelets fail to pull for pods that are there: each once."""
+    wanted = {one.image for one in (*spec.init_containers, *spec.containers)}
+    told = set[str]()
+    for pod in cluster.snapshot.pods:
+        if pod.is_ready or pod.is_terminal or not pod.node_name:
+            continue
+        images = {one.name: one.image for one in (*pod.spec.init_containers, *pod.spec.containers)}
+        for state in pod.containers:
+            image = images.get(state.name, "")
+            is_failing = state.state == "waiting" and outcome_of("waiting", state.reason) == "image"
+            if is_failing and image in wanted - told:
+                told.add(image)
+                yield f"{image} can't be pulled for pod {pod.namespace}/{pod.name} on {pod.node_name} ({state.reason})"
 
 
 def image_pulls(run: Run, revision: Revision) -> Iterator[ImagePull]:

@@ -110,3 +110,33 @@ def test_a_pull_is_named_where_it_will_happen(image: str, here: list[str], there
     assert said(answer) == []
     found = said(answer, Effect.TIME)
     assert found == ([f"the new pods pull {image}{pulls}, where it isn't yet"] if pulls else [])
+
+
+@pytest.mark.parametrize(
+    ("image", "reason", "is_said"),
+    [
+        ("app:2", "ErrImagePull", True),
+        ("app:2", "ImagePullBackOff", True),
+        ("app:3", "ErrImagePull", False),
+        ("app:2", "CrashLoopBackOff", False),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_today_takes_the_proof_away(image: str, reason: str, is_said: bool) -> None:
+    """Of the revision in flight, or of anybody: a change to the same image is the same pull."""
+    spec = pod_spec(gpus=1)
+    spec["containers"][0] |= {"name": "main", "image": "app:2"}
+    failing = pod("other-0", spec, on="g0")
+    container = {
+        "name": "main",
+        "ready": False,
+        "restartCount": 0,
+        "image": "app:2",
+        "imageID": "",
+        "state": {"waiting": {"reason": reason}},
+    }
+    failing["status"] |= {"phase": "Pending", "containerStatuses": [container]}
+    failing["status"]["conditions"] = [{"type": "Ready", "status": "False"}]
+    _, answer = asked(failing, image=image)
+    assert answer.workloads[0].verdict is Verdict.COMPLETES
+    words = f"app:2 can't be pulled for pod ml/other-0 on g0 ({reason})"
+    assert said(answer) == ([words] if is_said else [])
