@@ -54,6 +54,6 @@ def glanced(
     grown = replace(
         today, verdict=Verdict.NEEDS_GROWTH, sentence=Text(f"{growth.sentence}. Today it is {today.sentence}"),
         headline=Text(f"it finishes once {growth.has_grown}"), is_growth_automatic=growth.grows_by_itself,
-        lowest_ready=min(moment.ready for moment in growth.run.moments[key][1:]),
+        lowest_ready=growth.run.lowest_ready(key),
     )  # fmt: skip
     return replace(seen, answer=grown, tells_others=bool(growth.taken)), growth

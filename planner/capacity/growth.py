@@ -259,7 +259,7 @@ class _Asked:
         grown = cluster.grown(tuple(new.node for wave in waves for new in wave))
         come = tuple(
             Happening(
-                after_seconds=WHEN_AT_REST, words=_words(wave), takes_seconds=self.arrival_of(wave),
+                after_seconds=WHEN_AT_REST, words=_words(wave), prolongs=False, takes_seconds=self.arrival_of(wave),
                 nodes_come=tuple(new.node.name for new in wave),
             )
             for wave in waves

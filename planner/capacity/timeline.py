@@ -33,12 +33,13 @@ from planner.ground.words import Text, count, duration, plural
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Labels, Pod, PodSpec, Taint
+from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint
 from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
+from planner.rollout.controllers.registry import TAKE_CHANGES
 from planner.rollout.happenings import is_called
 from planner.rollout.in_flight import in_flight
-from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.prepared import Prepared, Scenario, compiled, pod_times_of, prepare
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import UNREACHABLE, answering, evictions, silent_nodes
@@ -65,12 +66,14 @@ class Beside(Record):
 
 
 class Planned(Record):
-    """One event, worked out: what happens to the cluster, or the workloads that are changed."""
+    """One event, worked out: what happens to the cluster, or the workloads that are changed; `again`: those of them that a change was made
+    of before, or that are rolling out."""
 
     later: Later
     words: str
     happening: Happening | None = None
     keys: frozenset[str] = frozenset()
+    again: frozenset[str] = frozenset()
 
 
 class Timeline(Record):
@@ -113,9 +116,12 @@ def timeline(prepared: Prepared, beside: Beside, *, namespace: str = DEFAULT_NAM
         elif later.change.kind is ChangeKind.ROLLOUT and (mine := _asked(later, prepared, beside.first)):
             prepared, found = _deferred(cluster, later, prepared, mine)
         elif later.change.kind in (ChangeKind.APPLY, ChangeKind.RESIZE, ChangeKind.REPLICAS, ChangeKind.ROLLOUT):
-            prepared, found = _changed(case, later, prepared, given.get(later, ""), namespace)
+            text = given.get(later, "")
+            prepared, found = _changed(case, later, prepared, text, namespace, turn=1 + len(planned))
         else:
             found = _happening(case, later, prepared)
+        if found.happening is not None:
+            found = replace(found, happening=replace(found.happening, turn=1 + len(planned)))
         planned.append(found)
     _check_upgrades(cluster, planned)
     return Timeline(
@@ -433,7 +439,9 @@ def _is_gated(revision: Revision, target: str) -> bool:
 
 
 # ── what changes workloads ───────────────────────────────────────────────────────────────────────────────────────────
-def _changed(case: ChangeCase, one: Later, prepared: Prepared, text: str, namespace: str) -> tuple[Prepared, Planned]:
+def _changed(
+    case: ChangeCase, one: Later, prepared: Prepared, text: str, namespace: str, *, turn: int
+) -> tuple[Prepared, Planned]:
     known = {revision.after.key.lower(): revision for revision in prepared.revisions}
     mine = known.get(one.change.target.lower())
     if one.change.kind is ChangeKind.REPLICAS and (mine is not None or _flies(case.cluster, one.change.target)):
@@ -446,24 +454,58 @@ def _changed(case: ChangeCase, one: Later, prepared: Prepared, text: str, namesp
     else:
         _, asked, words = case.workload()
         scenario = Scenario(changes=(asked,))
-    more = prepare(prepared.snapshot, scenario)
-    if more.snapshot is not prepared.snapshot:
+    before = _as_changed(prepared)
+    more = prepare(before, scenario)
+    if more.snapshot is not before:
         raise ChangeError(
             "only workloads are applied while a rollout goes on", where=str(one)[:120],
             mend="Leave quotas, autoscalers and other objects out of that file, or apply them with the change",
         )  # fmt: skip
-    for revision in more.revisions:
-        if revision.after.key.lower() in known or _flies(case.cluster, revision.after.key):
-            raise ChangeError(
-                f"{revision.after.key} is rolling out when this comes: two changes of one workload aren't played",
-                where=str(one)[:120], mend="Of such a workload only replicas: is played",
-            )  # fmt: skip
-    revisions = tuple(replace(revision, after_seconds=one.after_seconds) for revision in more.revisions)
-    whole = replace(
-        prepared, revisions=prepared.revisions + revisions, pod_times=prepared.pod_times + more.pod_times,
-        findings=prepared.findings + more.findings, unknown=prepared.unknown + more.unknown,
-    )  # fmt: skip
-    return whole, Planned(later=one, words=words, keys=frozenset(revision.after.key for revision in revisions))
+    for revision, times in zip(more.revisions, more.pod_times, strict=True):
+        change = replace(revision, after_seconds=one.after_seconds, times=times, words=words, turn=turn)
+        prepared = _with_change(case.cluster, one, prepared, change)
+    keys = frozenset(revision.after.key for revision in more.revisions)
+    again = frozenset(r.after.key for r in prepared.revisions if r.after.key in keys and r.changes)
+    whole = replace(prepared, findings=prepared.findings + more.findings, unknown=prepared.unknown + more.unknown)
+    return whole, Planned(later=one, words=words, keys=keys, again=again)
+
+
+def _as_changed(prepared: Prepared) -> Snapshot:
+    """The snapshot with its workloads as the changes so far make them: a manifest that is applied then is compared with those."""
+    latest = {r.after.key: (r, *r.changes)[-1].after for r in prepared.revisions}
+    if not any(workload.key in latest for workload in prepared.snapshot.workloads):
+        return prepared.snapshot
+    workloads = tuple(latest.pop(one.key, one) for one in prepared.snapshot.workloads)
+    return replace(prepared.snapshot, workloads=(*workloads, *latest.values()))
+
+
+def _with_change(cluster: Cluster, one: Later, prepared: Prepared, change: Revision) -> Prepared:
+    """One more change: the workload's first, or one on top of those before it.
+
+    Raises
+    ------
+    NotKnownError
+        Where what becomes of two changes of one workload isn't played.
+    """
+    key = change.after.key
+    place, flying = prepared.place_of(key), next((f for f in in_flight(cluster) if f.key == key), None)
+    if place is None and flying is None:
+        return replace(
+            prepared, revisions=(*prepared.revisions, replace(change, words="")), pod_times=(*prepared.pod_times, change.times or pod_times_of(cluster, change))
+        )  # fmt: skip
+    first = prepared.revisions[place] if place is not None else None
+    is_early = first is not None and one.after_seconds < first.after_seconds
+    if change.after.kind not in TAKE_CHANGES or is_early or (flying is not None and not flying.is_played):
+        why = "comes before its other change" if is_early else "is rolling out when this comes"
+        raise _not_played(f"{key} {why}: two changes of such a workload aren't played", one)
+    if first is None:  # it goes on by itself until then
+        assert flying is not None
+        assert flying.workload is not None
+        going_on = Revision(before=flying.workload, after=flying.workload, has_new_template=flying.has_new_template)
+        revisions, times = (*prepared.revisions, going_on), (*prepared.pod_times, pod_times_of(cluster, going_on))
+        return _with_change(cluster, one, replace(prepared, revisions=revisions, pod_times=times), change)
+    revisions = tuple(replace(r, changes=(*r.changes, change)) if r is first else r for r in prepared.revisions)
+    return replace(prepared, revisions=revisions)
 
 
 def _asked(one: Later, prepared: Prepared, first: Sequence[str]) -> frozenset[str]:
@@ -520,7 +562,9 @@ class _Bore(Record, kw_only=False):
 
 
 def _told(one: Planned, run: Run, bore: _Bore) -> EventBeside:
-    happened = one.happening in run.happened if one.happening is not None else one.keys <= run.waited.keys()
+    happened = one.keys <= run.waited.keys()
+    if one.happening is not None or one.again:
+        happened = any(what is one.happening or _is_change(what, one) for what in run.happened)
     sentence = f"after {duration(one.later.after_seconds)}, {one.words}"
     if not happened:
         sentence += ", when all is done already"
@@ -551,6 +595,12 @@ def _said(bore: _Bore, *, completes: bool) -> str:
     }[bore.bearing]
 
 
+def _is_change(what: Happening | Revision, one: Planned) -> bool:
+    """Whether it is a change of that event, of a workload that was changed before."""
+    is_then = isinstance(what, Revision) and what.after_seconds == one.later.after_seconds and what.words == one.words
+    return isinstance(what, Revision) and is_then and what.after.key in one.again
+
+
 class _Bearings:
     """The rollout with one event at other times, the others as asked: at once, at rest, not at all, and by halving between."""
 
@@ -559,6 +609,8 @@ class _Bearings:
         self._left = _WORK_UNITS
 
     def of(self, one: Planned) -> _Bore:
+        if any(len(r.changes) > 1 for r in self._found.prepared.revisions if r.after.key in one.again):
+            return _Bore(Bearing.UNKNOWN)  # each is one on top of those before it
         first, last, without = self._at(one, 0.0), self._at(one, WHEN_AT_REST), self._at(one, None)
         if self._run.is_cut or first is None or last is None or without is None:
             return _Bore(Bearing.UNKNOWN)
@@ -593,12 +645,24 @@ class _Bearings:
         if self._left <= 0:
             return None
         later = [h for h in self._found.cluster.later if h is not one.happening]
-        revisions = [r for r in self._found.prepared.revisions if r.after.key not in one.keys]
+        revisions = [r for r in self._found.prepared.revisions if r.after.key not in one.keys - one.again]
+        revisions = [
+            replace(r, changes=self._moved(r, one, seconds)) if r.after.key in one.again else r for r in revisions
+        ]
         if seconds is not None and one.happening is not None:
             later.append(replace(one.happening, after_seconds=seconds))
         elif seconds is not None:
-            mine = (r for r in self._found.prepared.revisions if r.after.key in one.keys)
+            mine = (r for r in self._found.prepared.revisions if r.after.key in one.keys - one.again)
             revisions += [replace(r, after_seconds=seconds) for r in mine]
         run = simulate(self._found.cluster.expecting(tuple(later)), revisions, seed=self._seed)
         self._left -= run.work
         return None if run.is_cut else run
+
+    @staticmethod
+    def _moved(revision: Revision, one: Planned, seconds: float | None) -> tuple[Revision, ...]:
+        """The later changes of a workload with that of the event at another time, None: without it."""
+        others = tuple(change for change in revision.changes if not _is_change(change, one))
+        if seconds is None:
+            return others
+        mine = (change for change in revision.changes if _is_change(change, one))
+        return (*others, *(replace(change, after_seconds=seconds) for change in mine))

@@ -150,6 +150,7 @@ def _played(cluster: Cluster, revisions: Sequence[Revision], coming: Sequence[_C
             after_seconds=one.at_seconds,
             words=f"1 node of pool {one.group.pool.name} comes",
             nodes_come=(one.node.name,),
+            prolongs=False,
         )
         for one in coming
     )
@@ -215,7 +216,11 @@ def _last(run: Run, how: Autoscaling, kept: Sequence[LivePod]) -> tuple[Rest, ..
     seconds = max(run.tick_ends, default=0.0)
     until = seconds + how.pod_delay_seconds + how.gpu_pod_delay_seconds + 1
     position = run.simulation.state.position
-    return (Rest(tick=run.ticks + 1, seconds=seconds, until_seconds=until, position=position, waiting=waiting),)
+    return (
+        Rest(
+            tick=run.simulation.clock.tick + 1, seconds=seconds, until_seconds=until, position=position, waiting=waiting
+        ),
+    )
 
 
 def _added(

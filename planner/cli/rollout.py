@@ -218,8 +218,9 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
             if cure.command:
                 terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
     first = result.workloads[0]
+    shown = "" if first.shown_peak_pods is None else f" ({first.shown_peak_pods:,} in the placement shown)"
     terminal.say(
-        f"at most {count(first.peak_pods, 'pod')}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
+        f"at most {count(first.peak_pods, 'pod')}{shown}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
     if result.ties:

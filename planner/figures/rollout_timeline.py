@@ -134,7 +134,9 @@ def alt(rollout: WorkloadRollout) -> str:
         return f"No timeline for {rollout.workload}."
     last = rollout.timeline[-1].counts
     states = ", ".join(f"{last[s.value]} {palette.POD_STATE_NAME[s]}" for s in PodState if last.get(s.value))
+    own_lowest, own_most = rollout.shown_lowest_ready, rollout.shown_peak_pods
+    lowest, most = rollout.lowest_ready if own_lowest is None else own_lowest, own_most or rollout.peak_pods
     return (
         f"Pods of {rollout.workload} over about {duration(rollout.seconds)}: at the end {states or 'none'}; "
-        f"never fewer than {rollout.lowest_ready} Ready, never more than {count(rollout.peak_pods, 'pod')}."
+        f"never fewer than {lowest} Ready, never more than {count(most, 'pod')}."
     )

@@ -102,13 +102,13 @@ def _of_run(
     cluster: Cluster, run: Run, camera: Camera, revision: Revision, times: PodTimes, shown: WorkloadRollout
 ) -> Film:
     key = shown.workload
-    moments = run.moments[key]
+    moments, awaited = run.moments[key], run.awaited[key]
     seconds = seconds_at(moments, times, run.tick_ends)
     resource = scarce_resource(shown.requests or pod_requests(revision.after.template.spec))
     chosen = kept(len(moments))
     frames = [
         Frame(
-            tick=moments[i].tick, seconds=seconds[i], event=event_words(moments[chosen[n - 1]] if n else None, moments[i]),
+            tick=moments[i].tick, seconds=seconds[i], event=event_words(moments[chosen[n - 1]] if n else None, moments[i], awaited.get(i, "")),
             ready=moments[i].ready, waiting=moments[i].pending, held=moments[i].held_by_workload.get(resource, 0),
         )
         for n, i in enumerate(chosen)
@@ -238,7 +238,7 @@ def _of_shot(
     ending = [count_at(camera, went, resource, cluster, look).terminating for look in looks]
     frames = tuple(
         Frame(
-            tick=look - 1, seconds=shot.seconds[look], event=shot.said(look) + (_happening(counts[n], ending[n]) if n else "before the change"),
+            tick=look - 1, seconds=shot.seconds[look], event=shot.said(look) + (_happening(counts[n], ending[n], is_last=look == looks[-1]) if n else "before the change"),
             ready=counts[n].ready, waiting=counts[n].waiting, held=counts[n].held,
         )
         for n, look in enumerate(looks)
@@ -252,7 +252,7 @@ def _of_shot(
     return replace(film, counts=words)
 
 
-def _happening(now: Doings, ending: int) -> str:
+def _happening(now: Doings, ending: int, *, is_last: bool) -> str:
     parts = [
         f"{number:,} {words}"
         for number, words in (
@@ -263,4 +263,4 @@ def _happening(now: Doings, ending: int) -> str:
         )
         if number
     ]
-    return ", ".join(parts) or "nothing left to do"
+    return ", ".join(parts) or ("nothing left to do" if is_last else "waits for what comes next")

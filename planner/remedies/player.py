@@ -355,7 +355,7 @@ class Player:
             key, times = revision.after.key, self.case.pod_times[place]
             moments = run.moments[key]
             at = seconds_at(moments, times, run.tick_ends)
-            lowest.append(min(moment.ready for moment in moments[1:]))
+            lowest.append(run.lowest_ready(key))
             took = run.waited[key] + at[-1]
             if self.knobs.ways[place][plan.ways[place]].replicas is not None:
                 took += times.startup_seconds  # until those that come back are there

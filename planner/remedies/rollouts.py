@@ -134,12 +134,15 @@ def rollout(
     buts += [str(clocks.sentence)] if clocks.sentence else []
     but = ". ".join(f"But {one}" for one in buts)
     parts = tuple(
-        workload_rollout(run, revision, pod_times, pending, but)
+        workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
     unknown = tuple(
-        (r.after.key, u) for r in prepared.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
+        (r.after.key, u)
+        for first in prepared.revisions
+        for r in (first, *first.changes)
+        for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
     unknown += tuple(dict.fromkeys(unknown_drivers(run, run.done)))
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
@@ -147,6 +150,7 @@ def rollout(
     remedies: list[Remedy] = []
     reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
+    is_sure &= not any(r.changes for r in prepared.revisions)  # a way out of the first change isn't one of the second
     if stuck is not None and stuck.verdict is Verdict.STUCK and scenario.with_remedies and is_sure:
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
@@ -258,6 +262,7 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
     parts = tuple(
         replace(
             one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            shown_peak_pods=None, shown_lowest_ready=None, is_lowest_bound=False,
             ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
             scheduler_message=NO_WORDS, quota_message=NO_WORDS,
         )

@@ -43,7 +43,7 @@ def played(
 
 def lowest(run: Run, one: Revision) -> int:
     """Its pods Ready at worst."""
-    return min(moment.ready for moment in run.moments[one.after.key][1:])
+    return run.lowest_ready(one.after.key)
 
 
 def first_turns(

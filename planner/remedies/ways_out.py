@@ -111,7 +111,7 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
 
     def lowest_ready(self, run: Run) -> int:
-        return min(m.ready for m in run.moments[self.workload.key][1:])
+        return run.lowest_ready(self.workload.key)
 
     def seconds(self, run: Run) -> float:
         return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]

@@ -177,15 +177,26 @@ RUNS: Final = 50
 """Placements that are tried at most where nobody asks for another number."""
 
 
+class Extremes(Record):
+    """Of one workload, over all placements tried: the fewest pods Ready, the most pods there, and whether no other placement comes to
+    fewer Ready pods: that is proven, or its strategy keeps as many and nothing else takes them."""
+
+    lowest_ready: int
+    peak_pods: int
+    is_bound: bool = False
+
+
 class Ties(Record):
     """How far the verdict depends on the scheduler's ties. `proven`: a bound shows it, `runs` is then 0; in an answer, that none of
-    its doubts could change the verdict either. `outcome`: what came of the placements, in words; `sentence` says how sure that is, too."""
+    its doubts could change the verdict either. `outcome`: what came of the placements, in words; `sentence` says how sure that is, too.
+    `completed_runs` is no chance: draws are even, and a cluster's aren't. `extremes`: of each changed workload over all placements tried."""
 
     proven: bool
     runs: int
     completed_runs: int
     sentence: Text
     outcome: Text = NO_WORDS
+    extremes: FrozenMap[Extremes] = FrozenMap({})
 
 
 class OtherInFlight(Record):
@@ -247,8 +258,8 @@ class WorkloadRollout(WorkloadOutcome):
     max_unavailable: int
     strategy_kind: str
     is_new_revision: bool
-    peak_pods: int
-    lowest_ready: int
+    peak_pods: int  # the most in all placements tried
+    lowest_ready: int  # the fewest in all placements tried
     ticks: int
     seconds: float  # estimate until complete, or until nothing moves any more
     progress_deadline_seconds: int | None
@@ -266,6 +277,9 @@ class WorkloadRollout(WorkloadOutcome):
     startup_seconds: float = 0.0
     startup_source: str = ""  # "learnt from 6 pods" | "default" | "given"
     termination_seconds: float = 0.0
+    shown_peak_pods: int | None = None  # of the placement that is shown, where it is another number than in the worst
+    shown_lowest_ready: int | None = None
+    is_lowest_bound: bool = False  # no placement comes to fewer Ready pods
 
 
 class Placement(Sequence[tuple[str, str, str]]):

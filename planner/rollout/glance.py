@@ -19,7 +19,7 @@ from planner.rollout.ownership import pods_of
 from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
-from planner.rollout.ties import sample
+from planner.rollout.ties import fewest_ready, sample
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import Impasse, explain
 from planner.rollout.wording import stay_ready
@@ -112,7 +112,13 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
         run = _where_volumes_follow(cluster, [*along, revision], run)
         why = None if run.done[workload.key] else with_cures(explain(run, revision), cures(run, revision))
         verdict, new = run.verdict(workload.key), run.new_shapes.get(workload.key)
-        lowest = min(m.ready for m in run.moments[workload.key][1:])
+        revisions = (*along, revision)
+        lowest = fewest_ready(
+            run,
+            revisions,
+            workload.key,
+            lambda seed: simulate(cluster, revisions, seed=seed, draws_order=True, draws_ends=True),
+        )
         ticks = run.ticks
     unread = unknown_drivers(run, [workload.key]) if run is not None and why is not None else ()
     lacking = (*unknowns(cluster, revision, new), *(one for _, one in unread))

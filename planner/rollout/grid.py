@@ -14,11 +14,12 @@ from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import Nouns, units_of
-from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict, rolling
+from planner.rollout.answers import Extremes, GridCell, Reason, StrategyGrid, Verdict, rolling
 from planner.rollout.certain import Course, certain_course
 from planner.rollout.choice import choose
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import FEW_UNITS, PLACEMENTS, sample
 from planner.rollout.timing import PodTimes, seconds_at, seconds_of
 from planner.rollout.verdict import explain
 from planner.scheduling.cluster import Cluster
@@ -27,6 +28,9 @@ FULL_UP_TO = 20  # replicas up to which every number is a column, where cells ar
 FEW = 11
 _FEWEST = 3
 _PODS_PLAYED = 50_000  # in all cells together, where each is simulated
+_WORK_UNITS = (
+    1_500_000  # what more placements of all cells together may cost (`planner.ground.budget`): a second or two
+)
 
 
 def axis(replicas: int, full_up_to: int = FULL_UP_TO, few: int = FEW) -> tuple[int, ...]:
@@ -47,7 +51,7 @@ def played_axis(replicas: int) -> tuple[int, ...]:
 def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyGrid:
     """Every maxSurge × maxUnavailable for one Deployment of the scenario, whose other changes stay as they are.
 
-    Cells are one run each; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its cell, however thin the
+    Cells that aren't counted or proven are played in a few placements each, of which the worst moment is told; 0/0 is marked invalid, since the API server refuses it. Today's strategy has its cell, however thin the
     axes are.
 
     Raises
@@ -66,8 +70,9 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyG
 
     def cell(surge: int, unavailable: int, strategy: Strategy) -> GridCell:
         played = play_cell(
-            cluster, revisions, key, strategy, surge, unavailable, seed=scenario.seed, pod_times=pod_times
-        )
+            cluster, revisions, key, strategy, surge, unavailable, seed=scenario.seed, pod_times=pod_times,
+            units=_WORK_UNITS // (len(surges) * len(unavailables)),
+        )  # fmt: skip
         return replace(played, is_current=(surge, unavailable) == current)
 
     is_counted = len(revisions) == 1 and certain_course(cluster, workload) is not None
@@ -104,15 +109,19 @@ def play_cell(
     *,
     seed: int,
     pod_times: PodTimes,
+    units: int = FEW_UNITS,
 ) -> GridCell:
-    """One strategy of the Deployment `key`: counted where its course is certain, else one run with `seed`."""
+    """One strategy of the Deployment `key`: counted where its course is certain, else played with `seed` and, unless that is proven, in a few
+    more placements, as many as `units` of work allow: the worst moment of all is the cell's."""
     changed = [replace(r, after=replace(r.after, strategy=strategy)) if r.after.key == key else r for r in revisions]
     if len(changed) == 1 and changed[0].has_new_template and not changed[0].never_ready:
         course = certain_course(cluster, changed[0].after)
         if course is not None:
             return _certain_cell(course, changed[0].after, surge, unavailable, pod_times)
-    run = simulate(cluster, changed, seed=seed)
-    return _cell(run, next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
+    first = simulate(cluster, changed, seed=seed)
+    runs = 1 + min(PLACEMENTS - 1, units // max(1, first.work))
+    run, ties = sample(cluster, changed, first, seed=seed, runs=runs)
+    return _cell(run, ties.extremes[key], next(r for r in changed if r.after.key == key), surge, unavailable, pod_times)
 
 
 def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
@@ -133,7 +142,7 @@ def _certain_cell(course: Course, workload: Workload, surge: int, unavailable: i
     )
 
 
-def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
+def _cell(run: Run, worst: Extremes, revision: Revision, surge: int, unavailable: int, pod_times: PodTimes) -> GridCell:
     key = revision.after.key
     moments = run.moments[key]
     done = run.done[key]
@@ -149,8 +158,8 @@ def _cell(run: Run, revision: Revision, surge: int, unavailable: int, pod_times:
         extra_gpus=max(held) - held[0],
         evictions=len(others),
         killed_jobs=sum(kind_in(pod.owner).is_batch for pod in others),
-        peak_pods=max(m.pods for m in moments[1:]),
-        lowest_ready=min(m.ready for m in moments[1:]),
+        peak_pods=worst.peak_pods,
+        lowest_ready=worst.lowest_ready,
         ticks=run.ticks,
         seconds=seconds_at(moments, pod_times, run.tick_ends)[-1],
     )

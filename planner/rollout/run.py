@@ -11,7 +11,7 @@ from typing import Final, Unpack
 from planner.ground import collector
 from planner.ground.budget import TooLargeError, WorkBudget, too_large
 from planner.ground.records import Record, replace
-from planner.ground.words import duration
+from planner.ground.words import duration, listing, short_name
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
@@ -30,7 +30,7 @@ from planner.rollout.evicting import Evictor
 from planner.rollout.happenings import evictor, happen, is_emptied
 from planner.rollout.in_flight import InFlight
 from planner.rollout.in_flight import failing as failing_owners
-from planner.rollout.ownership import pods_of
+from planner.rollout.ownership import pods_of, workloads_by_owner
 from planner.rollout.pod_counts import Moment, PodCounts, held
 from planner.rollout.silent_nodes import evictions_on
 from planner.rollout.simulation import Simulation, Way
@@ -63,7 +63,8 @@ class Revision(Record):
     it, somebody does once nothing else moves. `times`: how long its pods take, where something
     else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
     change is the workload's own. `queued`: what Kueue does with its pods, whose templates are as it lets them in; None where it has
-    no say, or wasn't asked.
+    no say, or wasn't asked. `changes`: what changes the same workload later, whatever has become of this then, each against the one
+    before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first.
     """
 
     before: Workload | None  # None: the workload is new
@@ -76,6 +77,9 @@ class Revision(Record):
     times: PodTimes | None = None
     rules: str = ""
     queued: Queued | None = None
+    changes: tuple[Revision, ...] = ()
+    words: str = ""
+    turn: int = 0
 
     @property
     def is_recorded(self) -> bool:
@@ -86,8 +90,18 @@ class Revision(Record):
     def is_plain(self) -> bool:
         """Whether it is the workload's own change, made at once, by its controller and nobody else."""
         return (
-            self.is_recorded and self.placed is None and self.queued is None and not (self.after_seconds or self.times)
+            self.is_recorded
+            and self.placed is None
+            and self.queued is None
+            and not (self.after_seconds or self.times or self.changes)
         )
+
+    def then(self, change: Revision) -> Revision:
+        """Both changes as one: from what was there before this one to what the later one makes."""
+        return replace(
+            self, after=change.after, has_new_template=self.has_new_template or change.has_new_template,
+            never_ready=change.never_ready, times=change.times or self.times, is_promoted=change.is_promoted,
+        )  # fmt: skip
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
@@ -105,6 +119,10 @@ class Rest(Record, eq=False):
     waiting: tuple[LivePod, ...]
 
 
+def _time_of(one: Revision | Happening) -> tuple[float, int]:
+    return one.after_seconds, one.turn
+
+
 class Run:
     """One simulated rollout: played from the change to its end, and what it came to.
 
@@ -114,8 +132,10 @@ class Run:
     ticks : ticks until that, or until nothing moved any more
     moments : per workload key, the quiet moments; the first is before the change (tick −1)
     status : per workload key, the numbers of its status at the end
+    awaited : per workload key, by a place in `moments`, what is waited for where the run goes on from there
     done : per workload key, whether it completed
     finished_at : per workload key, the tick at which it completed; −1 never
+    finished_moment : the same as a place in `moments`
     choices : how often chance decided: scheduler's ties, and equals among which a controller picked
     orders : how often several workloads' controllers acted in one round, in an order that nothing determines
     work : how costly the run was, in units of `planner.ground.budget`
@@ -126,7 +146,8 @@ class Run:
     touched : pods that were made, deleted or bound during the run
     others : those in flight that were played beside the changes
     waited : per workload key, the seconds after which its change came
-    happened : of what was to happen to the cluster (`Cluster.later`) what did, before all was done
+    came : of what was to happen to the cluster (`Cluster.later`), and of changes to workloads changed before, what did
+    happened : of those, what came before all was done
     tick_ends : seconds after which each tick ended
     promotions : per workload key, how often somebody had to promote it
     waits_for : per workload key, what one that isn't done waits for without anything moving: ``promotion``
@@ -167,19 +188,27 @@ class Run:
         self.refusals, self.preempted, self.touched = simulation.refusals, simulation.preempted, simulation.pods.touched
         self.controllers: dict[str, RolloutController] = {}  # of the changes that have come
         self.later: list[Revision | Happening] = [r for r in revisions if r.after_seconds]
-        self.later = sorted((*self.later, *simulation.cluster.later, *evictions), key=lambda one: one.after_seconds)
+        self.later += [change for r in revisions for change in r.changes]
+        self.changed = {r.after.key: r for r in revisions}  # as the changes that have come leave them
+        self.later = sorted((*self.later, *simulation.cluster.later, *evictions), key=_time_of)
         self._times = {r.after.key: r.times for r in revisions if r.times is not None}
         self._is_timed = bool(self._times or simulation.cluster.later or evictions)
         self._keys: dict[str, str] = {}  # by who owns pods, `workload_of`; whoever does was there before them
         self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
         self.finished_at = dict.fromkeys(self.moments, -1)
+        self.finished_moment = dict.fromkeys(self.moments, -1)
         self.done = dict.fromkeys(self.moments, False)
+        self.awaited: dict[str, dict[int, str]] = {key: {} for key in self.moments}
+        self._passed: dict[str, list[Moment]] = {key: [] for key in self.moments}  # quiet moments that an event ended
+        self._early: dict[str, PodCounts] = {}  # of workloads whose change hasn't come: others may push their pods out
+        self._waits = 0  # of the ticks, those in which nothing but time passed until an event
         self.is_cut = False
         self._counts: dict[str, PodCounts] = {}
         self._read = 0  # of the simulation's news
         self._clock = Stopwatch(simulation.cluster, self._times_of, self.workload_of)
         self.waited: dict[str, float] = {}
-        self.happened: list[Happening] = []
+        self.came: list[Happening | Revision] = []
+        self.happened: list[Happening | Revision] = []
         self._unseen: list[str] = []  # of their words, those that no moment tells yet
         self.tick_ends: list[float] = []
         self._keeps_rests, self.rests = keeps_rests, list[Rest]()
@@ -189,14 +218,14 @@ class Run:
 
     def let_fail(self) -> None:
         """New pods of a revision that says so never become Ready, nor do others' of whom those there fail."""
-        failing = {r.after.key for r in self.revisions if r.never_ready}
+        is_failing = any(one.never_ready for r in self.revisions for one in (r, *r.changes))
         broken = failing_owners(self.simulation.cluster)
 
         def fails(pod: LivePod) -> bool:
             key = self.workload_of(pod)
-            return (pod.is_new and key in failing) if key else (pod.owner, pod.revision) in broken
+            return (pod.is_new and self.changed[key].never_ready) if key else (pod.owner, pod.revision) in broken
 
-        if failing or broken:
+        if is_failing or broken:
             self.simulation.never_ready = fails
 
     @collector.resting()  # until the end: what a run makes is kept so long
@@ -218,6 +247,8 @@ class Run:
             simulation.controllers.update(scaling)
             simulation.settle()
         self._begin([r for r in self.revisions if not r.after_seconds])
+        late = ((r.after.key, r.before) for r in self.revisions if r.after_seconds and r.before is not None)
+        self._early = {key: self._counted(pods_of(simulation.cluster, before)) for key, before in late}
         self._look()
         simulation.clock.tick = 0
         return self._play_on()
@@ -234,9 +265,12 @@ class Run:
             self.is_cut = True
             self._look()
         if self.is_cut:  # so that there is something to say of those to come
-            self._begin([one for one in self.later if isinstance(one, Revision)])
+            self._begin([r for r in self.revisions if r.after.key not in self.controllers])
         self._end()
         return self
+
+    def _counted(self, indices: Sequence[int]) -> PodCounts:
+        return PodCounts(self.simulation.cluster, [self.simulation.pods.live(index) for index in indices])
 
     def _begin(self, some: Sequence[Revision]) -> None:
         """Changes are made, back to back."""
@@ -244,6 +278,7 @@ class Run:
         begun = {r.after.key: _started(simulation, r) for r in some}
         for key, controller in begun.items():
             self.waited[key] = self._clock.seconds
+            self._early.pop(key, None)
             self.controllers[key] = controller
             self._counts[key] = PodCounts(simulation.cluster, controller.all_pods(simulation))
         self._keys.clear()
@@ -252,46 +287,80 @@ class Run:
         for revision in some:
             _wait_as_changed(simulation, revision, begun[revision.after.key])
 
+    def _change(self, one: Revision) -> None:
+        """A workload that a change was made of before is changed again; what has become of that change goes on."""
+        simulation, key = self.simulation, one.after.key
+        controller = self.controllers[key]
+        registry.change(simulation, controller, one.after, before=one.before, has_new_template=one.has_new_template)
+        self.changed[key] = self.changed[key].then(one)
+        self._counts[key] = PodCounts(
+            simulation.cluster, controller.all_pods(simulation)
+        )  # other pods are the new ones
+        self._keys.clear()
+        if one.times is not None:
+            self._times[key] = one.times
+        simulation.controllers.update((scaling.key, scaling) for scaling in autoscalers(simulation, {key: controller}))
+        _wait_as_changed(simulation, one, controller)
+
     def _look(self) -> None:
-        """A quiet moment."""
-        simulation = self.simulation
+        """A quiet moment, which gets a row."""
+        is_begun = self.simulation.clock.tick >= 0  # else it is as it was before the change
+        for key, moment in self._moments_now().items():
+            if key not in self._early:
+                self.moments[key].append(moment)
+            elif is_begun:
+                self._passed[key].append(moment)
+        self._unseen = []
+        if self._watch is not None:
+            self._watch(self.simulation)
+
+    def _moments_now(self) -> dict[str, Moment]:
+        simulation, found = self.simulation, dict[str, Moment]()
         for pod in dict.fromkeys(simulation.pods.news[self._read :]):
             if key := self.workload_of(pod):
                 self._counts[key].take(pod)
+            elif (
+                self._early and (key := workloads_by_owner(simulation.cluster).get(pod.owner, pod.owner)) in self._early
+            ):
+                self._early[key].take(pod)
         self._read = len(simulation.pods.news)
         everywhere = held(simulation.state)
-        for key, counted in self._counts.items():
-            moment = counted.moment(simulation.clock.tick, everywhere, simulation.pods.maturing)
+        for key, counted in (*self._counts.items(), *self._early.items()):
+            moment = counted.moment(simulation.clock.tick - self._waits, everywhere, simulation.pods.maturing)
             if self._is_timed:
                 moment = replace(moment, seconds=self._clock.seconds, events=tuple(self._unseen))
-            self.moments[key].append(moment)
-        self._unseen = []
-        if self._watch is not None:
-            self._watch(simulation)
+            found[key] = moment
+        return found
 
     def _times_of(self, pod: LivePod) -> PodTimes | None:
         return self._times.get(self.workload_of(pod)) if self._times else None
 
     def _come(self, one: Revision | Happening) -> None:
         """What was to come later comes now."""
+        is_again = isinstance(one, Revision) and one.after.key in self.controllers
+        if is_again or isinstance(one, Happening):
+            self.came.append(one)
+            self.happened += [] if all(self.done.values()) else [one]
+            self._unseen.append(one.words)
         if isinstance(one, Revision):
-            self._begin([one])
-            self._look()
+            (self._change if is_again else self._begin_later)(one)
         else:
             happen(self.simulation, one, self.workload_of, self._clock.seconds)
             evicting = evictor(self.simulation, one)
             self._evictors += [evicting] if evicting is not None else []
-            self.happened.append(one)
-            self._unseen.append(one.words)
             for name in one.silences:
                 here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
                 put_out = evictions_on(name, self._clock.seconds, specs)
-                self.later = sorted((*self.later, *put_out), key=lambda one: one.after_seconds)
+                self.later = sorted((*self.later, *put_out), key=_time_of)
             for stage in one.stages[:1]:
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))
-                self.later = sorted((*self.later, self._stages[-1]), key=lambda one: one.after_seconds)
+                self.later = sorted((*self.later, self._stages[-1]), key=_time_of)
+
+    def _begin_later(self, one: Revision) -> None:
+        self._begin([one])
+        self._look()  # as it was before
 
     def _due(self, *, is_at_rest: bool) -> Revision | Happening | None:
         """What comes now, taken from what was to come; at rest that is the next, whenever it was to."""
@@ -315,6 +384,8 @@ class Run:
         simulation = self.simulation
         self._settle()
         while (now := self._due(is_at_rest=is_at_rest)) is not None:
+            for key, moment in self._moments_now().items():
+                self._passed[key] += [moment] if self.moments[key] or key in self._early else []
             self._come(now)
             is_at_rest = False
             self._settle()
@@ -324,21 +395,50 @@ class Run:
             is_done = one is not None and one.is_complete(simulation) and not self._awaits_ends(one)
             self.done[key] = is_done
             if not is_done or self.finished_at[key] < 0:
-                self.finished_at[key] = simulation.clock.tick if is_done else -1
-        if all(self.done.values()):
+                self.finished_at[key] = simulation.clock.tick - self._waits if is_done else -1
+                self.finished_moment[key] = len(self.moments[key]) - 1 if is_done else -1
+        if all(self.done.values()) and not any(self._is_awaited(one) for one in self.later):
             return True
-        if not simulation.is_moving and (self._goes_on() or self._detach_by_force()):
+        is_moving = simulation.is_moving
+        if is_moving:
+            self._note_awaited(of_others=True)
+            return False
+        if self._goes_on():
+            self._note_awaited("waits for a promotion, or for a pause to end")
             return self._is_over()
-        if not simulation.is_moving:
-            waited = simulation.wait(PATIENCE_MS)
-            self.retried |= waited > 0
-            self._clock.seconds += waited / 1_000
-            if not simulation.is_moving:
-                if not self.later:
-                    return True
-                self._wait_for(self.later[0])
-                return self._is_over(is_at_rest=True)
-        return False
+        if self._detach_by_force():
+            self._note_awaited("waits until a volume is detached by force")
+            return self._is_over()
+        waited = simulation.wait(PATIENCE_MS)
+        if waited:
+            self._note_awaited("waits until a quota lets in the pods that it refused")
+        self.retried |= waited > 0
+        self._clock.seconds += waited / 1_000
+        if simulation.is_moving:
+            return False
+        if not self.later:
+            return True
+        self._note_awaited("waits for what comes next")
+        self._wait_for(self.later[0])
+        return self._is_over(is_at_rest=True)
+
+    def _note_awaited(self, words: str = "", *, of_others: bool = False) -> None:
+        """What those wait for of whom nothing moves at the last quiet moment, since the run goes on."""
+        pods = self.simulation.pods
+        moving = {pod.owner: pod for pod in (*pods.starting, *pods.terminating, *pods.maturing)} if of_others else {}
+        above = workloads_by_owner(self.simulation.cluster) if moving else {}
+        names = {owner: self.workload_of(pod) or above.get(owner) or owner or pod.name for owner, pod in moving.items()}
+        for key, moments in self.moments.items():
+            others = sorted({short_name(name) for name in names.values() if name != key})
+            awaits = f"waits for pods of {listing(others)}" if others else words
+            if moments and awaits:
+                self.awaited[key][len(moments) - 1] = "is complete" if self.done[key] else awaits
+
+    @staticmethod
+    def _is_awaited(one: Revision | Happening) -> bool:
+        """Whether it may undo what is done, so that a run isn't over before it has come: a Deployment that was rolled out is scaled, or loses
+        a node, and what it comes to then is the answer."""
+        return isinstance(one, Revision) or one.prolongs
 
     def _awaits_ends(self, one: RolloutController) -> bool:
         """Whether pods of it are still to go. ``kubectl rollout status`` doesn't wait for those that a silent node keeps."""
@@ -366,6 +466,7 @@ class Run:
             moments.append(counts.step(simulation.clock.tick, moments[-1].held, old, found.shape, numbers))
         self.touched += [pod for pod in found.old if not pod.is_terminating]
         self.done[key], self.finished_at[key] = True, simulation.clock.tick
+        self.finished_moment[key] = len(moments) - 1
         self._remainder, self._left = found, simulation.work.left
         return True
 
@@ -377,6 +478,7 @@ class Run:
         run._may_count, run._remainder, simulation.clock.tick = False, None, self._played.pop().tick
         run.moments = dict.fromkeys(self.moments, self._played)
         run.done, run.finished_at = dict.fromkeys(self.done, False), dict.fromkeys(self.finished_at, -1)
+        run.finished_moment = dict(run.finished_at)
         return run._play_on()
 
     @property
@@ -422,6 +524,7 @@ class Run:
         if isinstance(one, Happening) and not one.puts_out:
             self.tick_ends.append(self._clock.seconds)
             self.simulation.tick()
+            self._waits += 1
         elif isinstance(one, Happening):
             self.simulation.queue.time_passes()
 
@@ -439,7 +542,8 @@ class Run:
     def _end(self) -> None:
         """What it has come to."""
         simulation, controllers = self.simulation, self.controllers
-        self.completed, self.ticks = all(self.done.values()), simulation.clock.tick
+        self.completed = all(self.done.values())
+        self.ticks = max(self.finished_at.values()) if self.completed else simulation.clock.tick - self._waits
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
         if self._remainder is not None:
@@ -469,6 +573,17 @@ class Run:
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
         return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
+
+    def lowest_ready(self, key: str) -> int:
+        """The fewest Ready pods of a changed workload at any quiet moment since the change."""
+        return min(moment.ready for moment in self._since_the_change(key))
+
+    def most_pods(self, key: str) -> int:
+        """The most pods of a changed workload at any quiet moment since the change, terminating ones included."""
+        return max(moment.pods for moment in self._since_the_change(key))
+
+    def _since_the_change(self, key: str) -> list[Moment]:
+        return [*self.moments[key][1:], *self._passed[key]]
 
     def is_others(self, pod: LivePod) -> bool:
         """Whether no changed workload owns it."""

@@ -62,8 +62,9 @@ def evictions_on(node: str, since: float, specs: Iterable[PodSpec]) -> Iterator[
     for seconds in sorted({toleration_seconds(spec) for spec in specs} - {inf}):
         words = f"pods are evicted from {node}, which hasn't answered for {duration(seconds)}"
         yield Happening(
-            after_seconds=max(0.0, since + seconds), words=words, puts_out=node, silent_since=since, outlasts=seconds
-        )
+            after_seconds=max(0.0, since + seconds), words=words, prolongs=False, puts_out=node, silent_since=since,
+            outlasts=seconds,
+        )  # fmt: skip
 
 
 @once_a_cluster

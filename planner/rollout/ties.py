@@ -17,12 +17,16 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import cache, partial
 from itertools import takewhile
+from typing import Final
 
 import numpy as np
 
 from planner.ground.budget import TOO_LARGE
 from planner.ground.words import Text
-from planner.rollout.answers import Ties
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.records import FrozenMap
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.answers import Extremes, Ties
 from planner.rollout.beside import ruled_namespaces
 from planner.rollout.counted import nodes_of
 from planner.rollout.run import Revision, Run, simulate
@@ -33,6 +37,10 @@ from planner.scheduling.shape import Shape, Static, seats
 from planner.scheduling.state import State
 
 _FEWEST_RUNS = 5
+PLACEMENTS: Final = 5
+"""Placements tried where a workload is told of in short, or one strategy among many."""
+FEW_UNITS: Final = 100_000
+"""What those after the first may cost (`planner.ground.budget`): about a tenth of a second."""
 _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.budget`): about a second
 
 
@@ -48,7 +56,7 @@ def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
         return True  # nothing was ever left to chance
     if all(is_too_large_for_its_node(run, revision) for revision in revisions):
         return True
-    if run.preempted or run.happened or not _are_apart(run, revisions):
+    if run.preempted or run.came or not _are_apart(run, revisions):
         return False
     proofs = (is_refused, _is_exchangeable, _finds_room)
     return all(any(holds(run, revision) for holds in proofs) for revision in revisions)
@@ -231,10 +239,15 @@ def sample(
     if is_certain:
         word = "completes" if first.completed else "is stuck"
         outcome = Text(f"{word} in every placement")
-        return first, Ties(proven=True, runs=0, completed_runs=0, sentence=Text(f"{outcome} (proven)"), outcome=outcome)
+        return first, Ties(
+            proven=True, runs=0, completed_runs=0, sentence=Text(f"{outcome} (proven)"), outcome=outcome,
+            extremes=extremes([first], is_proven=True),
+        )  # fmt: skip
     if first.is_cut:
         outcome = Text(f"not known: {TOO_LARGE}")
-        return first, Ties(proven=False, runs=1, completed_runs=0, sentence=outcome, outcome=outcome)
+        return first, Ties(
+            proven=False, runs=1, completed_runs=0, sentence=outcome, outcome=outcome, extremes=extremes([first])
+        )
     runs = min(runs, max(_FEWEST_RUNS, _WORK_UNITS // max(1, first.work)))
     more = (
         simulate(cluster, revisions, seed=seed + i, never_ready=never_ready, draws_order=True, draws_ends=draws_ends)
@@ -246,13 +259,70 @@ def sample(
     majority = completed * 2 >= len(tried)
     commonest = max((o for o in outcomes if o[0] is majority), key=lambda o: outcomes[o])
     shown = next(r for r in tried if (r.completed, r.ticks) == commonest)
+    return shown, Ties(
+        proven=False, runs=len(tried), completed_runs=completed, sentence=(outcome := _outcome(tried)), outcome=outcome,
+        extremes=extremes(tried),
+    )  # fmt: skip
+
+
+def _outcome(tried: Sequence[Run]) -> Text:
+    """What came of the placements tried. Where they differ it says on what that depends and gives no share of them: draws are even, and a
+    cluster's needn't be. Of pods made and Ready in the same second, say, kube-controller-manager deletes the one that its cache lists
+    first, which is the pod made last far more often than not.
+
+    Source: kubernetes `pkg/controller/controller_utils.go` `ActivePodsWithRanks.Less`.
+    """
+    completed = sum(run.completed for run in tried)
     if completed in (0, len(tried)):
         word = "completes" if completed else "is stuck"
-        outcome = Text(f"{word} in {'the one placement' if len(tried) == 1 else f'all {len(tried)} placements'} tried")
-    else:
-        lots = ["placement"]
-        lots += ["whose controller is first"] if any(r.orders for r in tried) else []
-        lots += ["which pods end first"] if any(r.simulation.ends for r in tried) else []
-        on = " and on ".join(lots) if len(lots) < 3 else ", on ".join(lots[:-1]) + f" and on {lots[-1]}"
-        outcome = Text(f"depends on {on}: completes in {completed} of {len(tried)} runs")
-    return shown, Ties(proven=False, runs=len(tried), completed_runs=completed, sentence=outcome, outcome=outcome)
+        return Text(f"{word} in {'the one placement' if len(tried) == 1 else f'all {len(tried)} placements'} tried")
+    lots = ["placement"] if any(run.simulation.scheduler.choices for run in tried) else []
+    lots += ["which of equal pods is deleted first"] if any(run.simulation.choices for run in tried) else []
+    lots += ["whose controller is first"] if any(run.orders for run in tried) else []
+    lots += ["which pods end first"] if any(run.simulation.ends for run in tried) else []
+    lots = lots or ["placement"]
+    on = " and on ".join(lots) if len(lots) < 3 else ", on ".join(lots[:-1]) + f" and on {lots[-1]}"
+    return Text(f"depends on {on}: completes in some of the {len(tried)} placements tried, is stuck in others")
+
+
+def extremes(tried: Sequence[Run], *, is_proven: bool = False) -> FrozenMap[Extremes]:
+    """The fewest Ready pods and the most pods of each changed workload, over all of these placements."""
+    found = {}
+    for key in tried[0].moments:
+        lowest = min(run.lowest_ready(key) for run in tried)
+        is_bound = is_proven or all(lowest <= (keeps_ready(run, key) or -1) for run in tried)
+        most = max(run.most_pods(key) for run in tried)
+        found[key] = Extremes(lowest_ready=lowest, peak_pods=most, is_bound=is_bound or not lowest)
+    return FrozenMap(found)
+
+
+def fewest_ready(first: Run, revisions: Sequence[Revision], key: str, again: Callable[[int], Run]) -> int:
+    """The fewest Ready pods of a workload in `first` and, where another placement may come to fewer, in a few more, which `again` plays by
+    their seeds: for doors that answer in short."""
+    lowest = first.lowest_ready(key)
+    keeps = keeps_ready(first, key)
+    is_bound = not lowest or (keeps is not None and lowest <= keeps)
+    if is_bound or not first.done[key] or holds_in_every_placement(first, revisions):
+        return lowest
+    more = min(PLACEMENTS - 1, FEW_UNITS // max(1, first.work))
+    return min((lowest, *(run.lowest_ready(key) for run in map(again, range(1, more + 1)) if not run.is_cut)))
+
+
+def keeps_ready(run: Run, key: str) -> int | None:
+    """How many pods a workload's strategy keeps Ready wherever pods go; None where something else may take some, or it isn't known.
+
+    Source: kubernetes `pkg/controller/deployment/rolling.go` `reconcileOldReplicaSets`,
+    `pkg/controller/statefulset/stateful_set_control.go` `updateStatefulSet`.
+    """
+    revision, simulation = run.changed[key], run.simulation
+    after, moments = revision.after, run.moments[key]
+    rolls = after.strategy.kind == ROLLING_UPDATE and not after.traits.is_custom and after.traits.has_replicas
+    is_told = revision.placed is None and rolls and revision.before is not None and run.replicas[key] == after.replicas
+    if not is_told or run.came or simulation.cluster.later:
+        return None
+    mine = min((pod.priority for pod in run.pods[key]), default=0)
+    waited = simulation.queue.ever_waiting(lambda shape: shape.may_preempt and shape.priority > mine)
+    if run.preempted or any(pod.shape.may_preempt and pod.priority > mine for pod in waited):
+        return None
+    missing = rolling_limits(after)[1] if after.traits.surges_freely else max(1, rolling_limits(after)[1])
+    return max(0, min(after.replicas, moments[0].ready) - missing)

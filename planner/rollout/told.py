@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import replace
@@ -19,10 +19,12 @@ from planner.kubernetes.shares import rolling_limits
 from planner.rollout.answers import (
     GROWING_REASONS,
     MEANWHILE,
+    Extremes,
     PendingPods,
     Placement,
     PodState,
     Reason,
+    Ties,
     TimelineRow,
     Verdict,
     VolumeCure,
@@ -216,10 +218,15 @@ def _stuck(run: Run, revision: Revision, why: Impasse) -> str:
 
 
 def workload_rollout(
-    run: Run, revision: Revision, pod_times: PodTimes, pending: Iterable[PendingPods], but: str = ""
+    run: Run,
+    revision: Revision,
+    pod_times: PodTimes,
+    pending: Iterable[PendingPods],
+    but: str = "",
+    ties: Ties | None = None,
 ) -> WorkloadRollout:
     """What became of one changed workload. `pending`: all that wait at the end (`pending_pods`); `but`: what may decide otherwise, which is
-    said of it where nothing else changes."""
+    said of it where nothing else changes; `ties`: of the placements tried, of which `run` is the one that is shown."""
     after = revision.after
     key = after.key
     moments = run.moments[key]
@@ -228,11 +235,14 @@ def workload_rollout(
     cured = cures(run, revision)
     why = None if done else with_cures(explain(run, revision), cured)
     surge, unavailable = rolling_limits(after)
-    lowest = min(m.ready for m in moments[1:])
+    shown = Extremes(lowest_ready=run.lowest_ready(key), peak_pods=run.most_pods(key))
+    worst = shown if ties is None else ties.extremes.get(key, shown)
     end = _end(run, key)
     seconds = times[end]
     sentence, headline = (
-        (_stuck(run, revision, why), why.headline) if why else _completes(run, revision, lowest, seconds, end)
+        (_stuck(run, revision, why), why.headline)
+        if why
+        else _completes(run, revision, worst.lowest_ready, seconds, end, ties)
     )
     deadline = after.progress_deadline_seconds
     return WorkloadRollout(
@@ -246,15 +256,18 @@ def workload_rollout(
         max_unavailable=unavailable,
         strategy_kind=after.strategy.kind,
         is_new_revision=revision.has_new_template,
-        peak_pods=max(m.pods for m in moments[1:]),
-        lowest_ready=lowest,
+        peak_pods=worst.peak_pods,
+        lowest_ready=worst.lowest_ready,
+        shown_peak_pods=shown.peak_pods if shown.peak_pods != worst.peak_pods else None,
+        shown_lowest_ready=shown.lowest_ready if shown.lowest_ready != worst.lowest_ready else None,
+        is_lowest_bound=worst.is_bound,
         ticks=moments[end].tick,
         seconds=seconds,
         progress_deadline_seconds=deadline,
         exceeds_deadline=deadline is not None and _longest_wait(moments[: end + 1], times[: end + 1]) > deadline,
         final=FrozenMap(run.status[key]),
         pending=tuple(pods for pods in pending if pods.workload == key),
-        timeline=_timeline(moments, times),
+        timeline=_timeline(moments, times, run.awaited[key]),
         wait_for=why.wait_for if why else (),
         requests=pod_requests(after.template.spec),
         cures=cured,
@@ -268,11 +281,8 @@ def workload_rollout(
 
 def _end(run: Run, key: str) -> int:
     """Index of the moment at which the workload was done, else of the last."""
-    finished = run.finished_at[key]
-    moments = run.moments[key]
-    if finished < 0:
-        return len(moments) - 1
-    return next((i for i, m in enumerate(moments) if m.tick == finished and i > 0), len(moments) - 1)
+    finished = run.finished_moment[key]
+    return finished if finished >= 0 else len(run.moments[key]) - 1
 
 
 def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
@@ -285,7 +295,9 @@ def _longest_wait(moments: Sequence[Moment], times: Sequence[float]) -> float:
     return max(longest, times[-1] - since)
 
 
-def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: int) -> tuple[str, str]:
+def _completes(
+    run: Run, revision: Revision, lowest: int, seconds: float, end: int, ties: Ties | None
+) -> tuple[str, str]:
     """In a sentence, and in a dozen words without the verdict."""
     after, takes = revision.after, f"about {duration(seconds)}"
     steps, pods = run.moments[after.key][end].tick, _desired(run, after)
@@ -297,7 +309,10 @@ def _completes(run: Run, revision: Revision, lowest: int, seconds: float, end: i
         return f"completes: {placed}, Ready in {takes}", f"its pods are placed and Ready in {takes}"
     waiting = sum(not pod.is_bound for pod in run.pods[after.key]) if after.groups is not None else 0
     but = f"; {count(waiting, 'pod')} of its groups wait{'s' * (waiting == 1)} for a node all the same: LeaderWorkerSet asks for them since 0.9"
-    said = f"completes in {count(steps, 'step')}, {takes}; at worst {lowest:,} of {count(pods, 'pod is', 'pods are')} Ready"
+    ready = f"at worst {lowest:,} of {count(pods, 'pod is', 'pods are')} Ready"
+    if ties is not None and lowest != (own := run.lowest_ready(after.key)):
+        ready += f" in {ties.runs:,} placements, {own:,} in the one shown"
+    said = f"completes in {count(steps, 'step')}, {takes}; {ready}"
     return f"{said}{but if waiting else ''}", f"it finishes in {takes}; {stay_ready(lowest, pods)}"
 
 
@@ -330,14 +345,14 @@ def _desired(run: Run, after: Workload) -> int:
     return run.status[after.key].get("desiredNumberScheduled", wanted)
 
 
-def _timeline(moments: Sequence[Moment], times: Sequence[float]) -> tuple[TimelineRow, ...]:
+def _timeline(moments: Sequence[Moment], times: Sequence[float], awaited: Mapping[int, str]) -> tuple[TimelineRow, ...]:
     """A row a moment; of very many moments evenly chosen ones, the first and the last kept."""
     step = max(1, -(-len(moments) // _MOST_ROWS))
     kept = sorted({*range(0, len(moments), step), len(moments) - 1})
-    return tuple(_row(moments[i], times[i], moments[i - 1] if i else None) for i in kept)
+    return tuple(_row(moments[i], times[i], moments[i - 1] if i else None, awaited.get(i, "")) for i in kept)
 
 
-def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow:
+def _row(moment: Moment, seconds: float, previous: Moment | None, awaits: str) -> TimelineRow:
     return TimelineRow(
         tick=moment.tick,
         seconds=seconds,
@@ -345,12 +360,12 @@ def _row(moment: Moment, seconds: float, previous: Moment | None) -> TimelineRow
         ready=moment.ready,
         held=FrozenMap(moment.held),
         held_by_workload=FrozenMap(moment.held_by_workload),
-        event=event_words(previous, moment),
+        event=event_words(previous, moment, awaits),
     )
 
 
-def event_words(previous: Moment | None, moment: Moment) -> str:
-    """What happened since `previous`."""
+def event_words(previous: Moment | None, moment: Moment, awaits: str = "") -> str:
+    """What happened since `previous`; where that is nothing, what is waited for, if the run goes on."""
     if previous is None:
         return "before the change"
     counted = (
@@ -361,4 +376,4 @@ def event_words(previous: Moment | None, moment: Moment) -> str:
         (moment.pending, "waiting for a node"),
     )
     parts = [f"{MEANWHILE}{words}" for words in moment.events] + [f"{n} {what}" for n, what in counted if n > 0]
-    return ", ".join(parts) or "nothing left to do"
+    return ", ".join(parts) or awaits or "nothing left to do"

@@ -290,7 +290,7 @@ class Cluster:
     def expecting(self, later: tuple[Happening, ...]) -> Cluster:
         """This cluster, to which all this happens while it is played, instead of what was to; nodes that come are nodes of it already."""
         other = copy(self)
-        other.later = tuple(sorted(later, key=lambda one: one.after_seconds))
+        other.later = tuple(sorted(later, key=lambda one: (one.after_seconds, one.turn)))
         coming = {name for happening in later for stage in (happening, *happening.stages) for name in stage.nodes_come}
         other.absent = self.absent.union(self.node_index[name] for name in coming)
         return other

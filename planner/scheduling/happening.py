@@ -19,6 +19,8 @@ class Happening(Record):
     Attributes
     ----------
     words : what happens, for people
+    turn : among those of the same time, which comes first
+    prolongs : whether a run goes on until it comes though all changes are done; an autoscaler's node, which nobody would miss then, doesn't
     takes_seconds : of one that comes once all is at rest, how long that takes
     stages : what follows on it, one after another: each as soon as its `nodes_go` are empty but for daemons, `after_seconds` after the
         one before at the latest
@@ -42,6 +44,8 @@ class Happening(Record):
 
     after_seconds: float
     words: str
+    turn: int = 0
+    prolongs: bool = True
     takes_seconds: float = 0.0
     stages: tuple[Happening, ...] = ()
     nodes_come: tuple[str, ...] = ()

@@ -40,7 +40,7 @@ from planner.kubernetes.pod_templates import Idle, Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.remedies.ways_out import find_remedies
-from planner.rollout.answers import RUNS, Reason, RemedyKind, Verdict
+from planner.rollout.answers import RUNS, Reason, RemedyKind, Ties, Verdict
 from planner.rollout.doubt_rules import Played, unplayed_admission
 from planner.rollout.doubts import is_proven
 from planner.rollout.glance import Glance, OwnRollout, restarted
@@ -603,9 +603,10 @@ def _told(
         return _Told(seen.answer, growth.sentence, failed=failed)
     if seen.answer.verdict is not Verdict.STUCK or seen.answer.reason is Reason.PAUSED:
         return _Told(seen.answer)
-    commonest, is_by_chance = _commonest(snapshot, seen)
+    commonest, is_by_chance, ties = _commonest(snapshot, seen)
     if commonest.done[revision.after.key]:
-        lowest = min(moment.ready for moment in commonest.moments[revision.after.key][1:])
+        assert ties is not None
+        lowest = ties.extremes[revision.after.key].lowest_ready
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
     otherwise += ["webhooks"] if _are_unplayed(cluster, seen) else []
@@ -614,21 +615,21 @@ def _told(
     return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
 
 
-def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool]:
-    """The run that the gate goes by where placement matters, the commonest of as many as it tries; and whether another placement may
-    change the verdict: it does, or so many were too large to play beside the answer."""
+def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool, Ties | None]:
+    """The run that the gate goes by where placement matters, the commonest of as many as it tries; whether another placement may
+    change the verdict: it does, or so many were too large to play beside the answer; and what was found of those that were tried."""
     assert seen.run is not None
     try:
         with allowed(lambda: True, units=_OTHERWISE_UNITS) as budget:
             if holds_in_every_placement(seen.run, seen.run.revisions):
-                return seen.run, False
+                return seen.run, False, None
             budget.foresee(RUNS * seen.run.work)
             run, ties = sample(compiled(snapshot), seen.run.revisions, seen.run, seed=0, runs=RUNS)
     except TooLargeError:
-        return seen.run, True
+        return seen.run, True, None
     if ties.runs < RUNS:
-        return seen.run, True
-    return run, 0 < ties.completed_runs < ties.runs
+        return seen.run, True, None
+    return run, 0 < ties.completed_runs < ties.runs, ties
 
 
 def _are_unplayed(cluster: Cluster, seen: Glance) -> bool:

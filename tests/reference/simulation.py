@@ -91,7 +91,6 @@ class Simulation:
         item["metadata"]["revision"] = max(revisions, key=revisions.count) if revisions else "old"
 
     def apply(self, changes: list[Object]) -> None:
-        self.cluster.tick = 0
         for change in changes:
             name = (change.get("namespace", ""), change["name"])
             item = self.cluster.kinds[change["kind"]][name]
@@ -274,13 +273,15 @@ class Simulation:
     def happen(self, event: Object) -> None:
         """What somebody else does: ``add`` a Node, ``delete`` one by its name (with its pods, as gc_controller.go gcOrphaned
         takes them), ``taint`` one or write whether it is ``cordoned`` (a NoExecute taint deletes who doesn't tolerate it,
-        taint_eviction.go processPodOnNode), or write ``replicas`` of a ``workload``; ``silence`` a node. Time has passed: a ReplicaSet that was
+        taint_eviction.go processPodOnNode), or write ``replicas`` of a ``workload``; ``silence`` a node; ``apply`` a change. Time has passed: a ReplicaSet that was
         refused tries again."""
         if "silence" in event:
             node = self.cluster.kinds["Node"]["", event["silence"]]
             silence(node)
             mark_pods_not_ready(self.cluster)
             self.cluster.tell("node", node)
+        elif "apply" in event:
+            self.apply([event["apply"]])
         elif "add" in event:
             self.cluster.create(copy.deepcopy(event["add"]))
         elif "delete" in event:
@@ -382,7 +383,8 @@ def simulate(
 
     ``tries_again``: before the change and in each tick that takes time kube-scheduler has tried others' pods of the dump again.
     ``attaches``: volumes have to be on a pod's node before it starts; not so in recordings before `rollouts5`.
-    ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before.
+    ``events``: what others do in which tick, in that order; at once where nobody has anything left to do before. All of them are
+    played, also where the changes are done before: what they come to then is the verdict.
     """
     left = list(events)
     simulation = Simulation(cluster_items, never_ready, seed)
@@ -396,13 +398,14 @@ def simulate(
     if tries_again:
         simulation.try_again()
     simulation.record()
+    simulation.cluster.tick = 0
     simulation.apply(changes)
     for _ in range(MOST_TICKS):
         simulation.settle()
         while left and left[0][0] <= simulation.cluster.tick:
             simulation.happen(left.pop(0)[1])
         simulation.record()
-        if all(simulation.is_complete(workload) for workload in simulation.workloads):
+        if not left and all(simulation.is_complete(workload) for workload in simulation.workloads):
             return simulation.outcome("complete")
         if not simulation.advance():
             simulation.wait(patience_ms)

@@ -720,7 +720,7 @@ def test_where_chance_decides_rollout_gate_and_webhook_say_so() -> None:
     assert 0 < found.ties.completed_runs < found.ties.runs
     assert f". But it {found.ties.outcome}" in str(found.sentence)
     assert at_gate.workloads[0].verdict is Verdict.STUCK
-    assert ". But it depends on placement and on whose controller is first: " in str(at_gate.workloads[0].sentence)
+    assert ". But it depends on whose controller is first: " in str(at_gate.workloads[0].sentence)
     assert at_webhook.warning.startswith("headroom: this rollout would be stuck, but placement may decide otherwise: ")
 
 

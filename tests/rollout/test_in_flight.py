@@ -277,7 +277,7 @@ def test_whose_controller_is_first_is_drawn_where_it_decides() -> None:
     told = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER, replicas=2, new_revision=False),)))
     assert told.ties is not None
     assert 0 < told.ties.completed_runs < told.ties.runs
-    assert "depends on placement and on whose controller is first" in str(told.ties.sentence)
+    assert "depends on whose controller is first: " in str(told.ties.sentence)
 
 
 def test_nothing_is_proven_of_changes_that_come_together_and_meet() -> None:

@@ -77,7 +77,13 @@ class DaemonSetController(OverRevisions):
                 pod.is_new = bool(again) and pod.revision == again
         self.lacks_revision = has_new_template and not self.revision
         self._hash = self.revision or unused_revision(simulation, workload)
-        self.spec = daemon_spec(workload)
+        if before is not None and has_new_template:
+            self.made_templates.append((workload.template, self._hash))
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """It looks at all of its pods and nodes."""
+        self.spec = daemon_spec(self.workload)
         self._tolerates_silence = tolerates_taints(self.spec.tolerations, UNREACHABLE)
         self._targets: tuple[int, ...] | None = None
         self._absent: frozenset[int] = frozenset()  # nodes that it should run on and couldn't when it last looked
@@ -90,6 +96,18 @@ class DaemonSetController(OverRevisions):
         self._rank: dict[int, int] = {}
         self._next = 0  # in the order, before which no Ready old pod is left
         self._read = -1  # how much of the simulation's news is in; −1: nothing yet
+
+    def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
+        """Another template is another revision, or one that there was before; pods of every other one are old (`constructHistory`)."""
+        self.workload, self.min_ready_seconds = workload, workload.min_ready_seconds
+        if has_new_template:
+            self.revision = self.known_revision(simulation, before, workload)
+            self.has_new_template, self.lacks_revision = True, not self.revision
+            self._hash = self.revision or unused_revision(simulation, workload)
+            self.made_templates.append((workload.template, self._hash))
+            for pod in self.all_pods(simulation):
+                pod.is_new = bool(self.revision) and pod.revision == self.revision
+        self._begin_anew()
 
     def targets(self, simulation: Simulation) -> tuple[int, ...]:
         """Nodes it should run on, of those that are there."""

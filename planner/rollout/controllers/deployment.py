@@ -66,6 +66,26 @@ class DeploymentController(OverSets):
         self.surge, self.unavailable = rolling_limits(self.workload)
         self._at_rest = []
 
+    def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
+        """Another template makes the ReplicaSet that has it the current one, else a new one; the others are old from then on, that of the
+        change before too, whose pods are as old as any (`getAllReplicaSetsAndSyncRevision`, `FindNewReplicaSet`)."""
+        self.workload, self.strategy, self.replicas = workload, workload.strategy, workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
+        self.surge, self.unavailable = rolling_limits(workload)
+        self._at_rest = []
+        if has_new_template:
+            is_restart = before.template.makes_the_same_pods(workload.template)
+            equal = [
+                one for one in self.all_sets if not is_restart and one.template.makes_the_same_pods(workload.template)
+            ]
+            self.new = min(equal, key=lambda one: (one.created_at, one.name), default=None)
+            self.old = [one for one in self.all_sets if one is not self.new]
+            self.all_sets = [*self.old, self.new] if self.new is not None else [*self.old]
+            for one in self.all_sets:
+                one.hand_over(simulation, is_new=one is self.new)
+        if self.new is not None:
+            self.new.min_ready_seconds = workload.min_ready_seconds
+
     def _controller(self, replica_set: ReplicaSet, *, is_current: bool) -> ReplicaSetController:
         """Only the current ReplicaSet follows the Deployment's ``minReadySeconds`` (`getNewReplicaSet`)."""
         return ReplicaSetController(

@@ -46,6 +46,16 @@ class RolloutController(Controller):
             updated_replicas=status.get(names.updated, 0),
         )  # fmt: skip
 
+    def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
+        """Somebody changes the workload again, from `before`, whatever has become of the change that it carries out.
+
+        Raises
+        ------
+        NotImplementedError
+            For kinds of which that isn't played (`takes_changes`).
+        """
+        raise NotImplementedError
+
     @property
     def waits_for(self) -> str:
         """What it waits for once nothing else moves: ``promotion``, ``time``, or "" for anything else."""

@@ -61,6 +61,26 @@ def start(
     return known(simulation, workload, before=before, has_new_template=has_new_template)
 
 
+TAKE_CHANGES = (kinds.DEPLOYMENT.name, kinds.STATEFUL_SET.name, kinds.DAEMON_SET.name)
+"""Kinds of which a second change is played while the first is carried out."""
+
+
+def change(
+    simulation: Simulation,
+    controller: RolloutController,
+    workload: Workload,
+    *,
+    before: Workload | None,
+    has_new_template: bool,
+) -> None:
+    """Another change of a workload whose controller carries one out: `before` is what that one makes of it."""
+    controller.change(simulation, workload, before=before or workload, has_new_template=has_new_template)
+    if workload.traits.has_replicas:
+        for key in (workload.key, *controller.owners()):
+            simulation.scales[key] = (workload.key, workload.replicas)
+    simulation.clock.wake(workload.key)
+
+
 def resume(simulation: Simulation, one: InFlight) -> Controller:
     """The controller of one that is midway, which goes on where it is."""
     if not isinstance(one.of, Workload):

@@ -68,9 +68,13 @@ class ReplicaSetController(Controller):
 
     def adopt(self, simulation: Simulation) -> None:
         """Its pods are those of the revision that the change makes."""
-        self.is_new = True
+        self.hand_over(simulation, is_new=True)
+
+    def hand_over(self, simulation: Simulation, *, is_new: bool) -> None:
+        """Whether it has the template that its workload shall have now, and so its pods."""
+        self.is_new = is_new
         for pod in self.pods(simulation):
-            pod.is_new = True
+            pod.is_new = is_new
 
     def pods(self, simulation: Simulation) -> list[LivePod]:
         """Its pods that aren't gone, terminating ones included."""

@@ -43,6 +43,14 @@ class OverRevisions(RolloutController):
         self.workload = workload
         self.key = workload.key
         self.min_ready_seconds = workload.min_ready_seconds
+        self.made_templates: list[tuple[Template, str]] = []  # with the hashes of their revisions, as changes made them
+
+    def known_revision(self, simulation: Simulation, before: Workload, workload: Workload) -> str:
+        """The hash of the revision that the template of a second change goes back to, `before` being the first's; "" where there is none."""
+        if before.template.makes_the_same_pods(workload.template):
+            return ""  # it is restarted
+        made = (hash_ for template, hash_ in self.made_templates if template.makes_the_same_pods(workload.template))
+        return next(made, "") or used_again(simulation, before, workload)
 
     def all_pods(self, simulation: Simulation) -> list[LivePod]:
         return simulation.pods.of(self.key, self.workload.uid)

@@ -59,9 +59,30 @@ class StatefulSetController(OverRevisions):
         again = used_again(simulation, before, workload)
         revision = again or unused_revision(simulation, workload)
         controller = cls(workload, before, has_new_template=True, again=revision, is_unseen=not again)
+        controller.made_templates += [(before.template, controller.current_revision), (workload.template, revision)]
         for pod in controller.all_pods(simulation):
             pod.is_new = pod.revision == again
         return controller
+
+    def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
+        """Another template is another revision, or one that there was before; pods of every other one are old, while the current revision,
+        of which pods below the partition are made, stays what it was (`getStatefulSetRevisions`)."""
+        if self.is_complete(simulation) and not self.partition:
+            self.before, self.current_revision = before, self.update_revision  # `completeRollingUpdate`
+        self.workload, self.replicas = workload, workload.replicas
+        self.min_ready_seconds = workload.min_ready_seconds
+        self.partition = workload.strategy.partition
+        if workload.strategy.max_unavailable is None or simulation.cluster.remember(takes_max_unavailable):
+            self.max_unavailable = workload.strategy.max_unavailable
+        self.is_parallel = workload.pod_management_policy == "Parallel"
+        if has_new_template:
+            known = self.known_revision(simulation, before, workload)
+            self.update_revision = known or unused_revision(simulation, workload)
+            self.lacks_revision, self.is_changed = not known, True
+            self.made_templates.append((workload.template, self.update_revision))
+            for pod in self.all_pods(simulation):
+                pod.is_new = pod.revision == self.update_revision
+        self._pods, self._seen = None, -1
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
         self.workload = replace(self.workload, replicas=replicas)
