@@ -428,12 +428,12 @@ def _is_listed(kind: str, one: Object, snapshot: Snapshot) -> bool:
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[AppliedWorkload, list[Finding]]:
     where = f"{MANIFEST}, {kind} (document {number})"
-    before = snapshot.workload("/".join((kind, *_named(one))))
+    before, spec = snapshot.workload("/".join((kind, *_named(one)))), one.get("spec")
+    says_replicas = isinstance(spec, dict) and spec.get("replicas") is not None
     if before is None:
         given = read_workload_document(kind, one, where)
         check_workload(None, given)
-        spec = one.get("spec")
-        says_replicas = not given.traits.has_replicas or (isinstance(spec, dict) and spec.get("replicas") is not None)
+        says_replicas |= not given.traits.has_replicas
         found = AppliedWorkload(before=None, after=given, has_new_template=True, says_replicas=says_replicas)
         # its name in another namespace: perhaps that one was meant
         named = [
@@ -449,7 +449,10 @@ def _applied(kind: str, one: Object, number: int, snapshot: Snapshot) -> tuple[A
     check_workload(before, after)
     is_new = before.traits.rolls_out and has_new_template(before, after)
     is_assumed = not before.applied and _leaves_out(before, after, one)
-    return AppliedWorkload(before=before, after=after, has_new_template=is_new, is_assumed=is_assumed), []
+    found = AppliedWorkload(
+        before=before, after=after, has_new_template=is_new, is_assumed=is_assumed, says_replicas=says_replicas
+    )
+    return found, []
 
 
 _EXCLUSIVE: Final = (f"metadata.annotations[{LWS_EXCLUSIVE}]", f"metadata.annotations[{LWS_SUBGROUP_EXCLUSIVE}]")

@@ -155,6 +155,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         changed = Revision(
             before=given.before if given else workload, after=after, never_ready=change.never_ready,
             has_new_template=has_new_template or (given is not None and given.has_new_template),
+            keeps_replicas=change.replicas is None and after.replicas == workload.replicas,
         )  # fmt: skip
         revisions = (
             [changed, *(one for one in revisions if one is not given)] if scenario.manifest else [*revisions, changed]
@@ -203,8 +204,9 @@ def revision_of(snapshot: Snapshot, one: AppliedWorkload | PlacedWorkload) -> Re
         sets = tuple(PodsAlike(role="", template=template, count=number) for template, number in one.after.templates)
         placed = Placed(sets=sets, gang=Gang.NONE, idle=Idle.THERE)
     return Revision(
-        before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed, rules=one.rules
-    )
+        before=one.before, after=one.after, has_new_template=one.has_new_template, placed=placed, rules=one.rules,
+        keeps_replicas=not one.says_replicas,
+    )  # fmt: skip
 
 
 def _nothing_changes(findings: list[Finding], unknown: tuple[UnknownObject, ...]) -> InputError:

@@ -64,7 +64,8 @@ class Revision(Record):
     else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
     change is the workload's own. `queued`: what Kueue does with its pods, whose templates are as it lets them in; None where it has
     no say, or wasn't asked. `changes`: what changes the same workload later, whatever has become of this then, each against the one
-    before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first.
+    before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first. `keeps_replicas`:
+    it says nothing of replicas: those stay that there are then, whoever wrote them.
     """
 
     before: Workload | None  # None: the workload is new
@@ -80,6 +81,7 @@ class Revision(Record):
     changes: tuple[Revision, ...] = ()
     words: str = ""
     turn: int = 0
+    keeps_replicas: bool = False
 
     @property
     def is_recorded(self) -> bool:
@@ -291,6 +293,8 @@ class Run:
         """A workload that a change was made of before is changed again; what has become of that change goes on."""
         simulation, key = self.simulation, one.after.key
         controller = self.controllers[key]
+        if one.keeps_replicas and is_scaled(controller):
+            one = replace(one, after=replace(one.after, replicas=controller.replicas))
         registry.change(simulation, controller, one.after, before=one.before, has_new_template=one.has_new_template)
         self.changed[key] = self.changed[key].then(one)
         self._counts[key] = PodCounts(
@@ -299,7 +303,9 @@ class Run:
         self._keys.clear()
         if one.times is not None:
             self._times[key] = one.times
-        simulation.controllers.update((scaling.key, scaling) for scaling in autoscalers(simulation, {key: controller}))
+        for scaling in autoscalers(simulation, {key: controller}):
+            simulation.controllers.setdefault(scaling.key, scaling)
+            simulation.clock.wake(scaling.key)
         _wait_as_changed(simulation, one, controller)
 
     def _look(self) -> None:

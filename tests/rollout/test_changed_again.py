@@ -208,3 +208,16 @@ def test_it_is_told_in_the_timeline_and_nothing_left_only_at_the_end() -> None:
     assert (
         answer.ticks == rollout(found, Scenario(manifest=image(items, "3", strategy=SWAP))).ticks
     )  # waiting is no step
+
+
+@pytest.mark.parametrize(("says", "replicas"), [(True, 2), (False, 1)])
+def test_a_second_change_that_says_nothing_of_replicas_leaves_those_there_are_then(says: bool, replicas: int) -> None:
+    """Somebody scales it to 1 in between; a manifest with replicas sets them back, one without leaves them."""
+    found, items = full(4)
+    manifest = json.loads(image(items, "3"))
+    if not says:
+        del manifest["spec"]["replicas"]
+    events = parse_later(f"1m:replicas:{WORKER}=1;3m:apply:f.yaml")
+    beside = Beside(later=events, manifests=(json.dumps(manifest),), first=(WORKER,))
+    answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
+    assert (answer.verdict, answer.workloads[0].final["replicas"]) == (Verdict.COMPLETES, replicas)
