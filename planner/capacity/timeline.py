@@ -50,6 +50,7 @@ from planner.scheduling.shape import compile_shape
 _PREFERS: Final = "PreferNoSchedule"
 _HONORS: Final = "is spread over nodes without taints"
 _MOST_STAGES: Final = 200
+_LAST_TURN: Final = 10_000  # of an event at another time: after those of that time
 _NOBODY: Final = Batch(nodes=(), ahead=(), again=())
 _WORK_UNITS: Final = 3_000_000
 """What asking for all events' latest times may cost (`planner.ground.budget`): a few seconds."""
@@ -650,10 +651,10 @@ class _Bearings:
             replace(r, changes=self._moved(r, one, seconds)) if r.after.key in one.again else r for r in revisions
         ]
         if seconds is not None and one.happening is not None:
-            later.append(replace(one.happening, after_seconds=seconds))
+            later.append(replace(one.happening, after_seconds=seconds, turn=_LAST_TURN))
         elif seconds is not None:
             mine = (r for r in self._found.prepared.revisions if r.after.key in one.keys - one.again)
-            revisions += [replace(r, after_seconds=seconds) for r in mine]
+            revisions += [replace(r, after_seconds=seconds, turn=_LAST_TURN) for r in mine]
         run = simulate(self._found.cluster.expecting(tuple(later)), revisions, seed=self._seed)
         self._left -= run.work
         return None if run.is_cut else run
@@ -665,4 +666,4 @@ class _Bearings:
         if seconds is None:
             return others
         mine = (change for change in revision.changes if _is_change(change, one))
-        return (*others, *(replace(change, after_seconds=seconds) for change in mine))
+        return (*others, *(replace(change, after_seconds=seconds, turn=_LAST_TURN) for change in mine))
