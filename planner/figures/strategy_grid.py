@@ -32,7 +32,7 @@ def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choic
     ``[maxSurge, maxUnavailable]``.
     """
     options = choice.options if choice else ()
-    marks = {option.pair: "★" if option.is_recommended else "◆" for option in options if option.is_best}
+    marks = {one.pair: "★" if one.is_recommended else "◆" for one in options if one.is_recommended or one.is_best}
     surges, unavailables = [str(value) for value in grid.surges], [str(value) for value in grid.unavailables]
     drawn = go.Figure(
         go.Heatmap(

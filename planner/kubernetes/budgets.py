@@ -187,6 +187,15 @@ def protection(snapshot: Snapshot, workload: Workload, known: Scales | None = No
     return Protection(budgets=found, allowed=None, reason="")
 
 
+def kept_ready(snapshot: Snapshot, workload: Workload) -> int | None:
+    """How many of the workload's pods its budget keeps Ready; None without a budget, with several, or where its scale isn't told.
+    A rolling update doesn't ask budgets (`pkg/controller/deployment/rolling.go`): it is what the team wants of drains."""
+    guarded = protection(snapshot, workload)
+    if len(guarded.budgets) != 1 or guarded.allowed is None:
+        return None
+    return max(0, workload.pods_wanted - guarded.allowed)
+
+
 # ── what the Eviction API answers ────────────────────────────────────────────────────────────────────────────────────
 def goes_uncounted(budget: PodDisruptionBudget, now: BudgetStatus, *, is_ready: bool) -> bool:
     """Whether a running pod goes without taking one of the budget's disruptions: it isn't Ready, and the policy lets it."""

@@ -51,7 +51,7 @@ class StrategiesAnswer(Record):
 def weighed(grid: StrategyGrid, replicas: int, weights: Weights, costs: StrategyCosts | None = None) -> Choice:
     """The choice among the grid's strategies; money counts where `costs` knows it."""
     cells = [*(cell for row in grid.cells for cell in row), grid.recreate]
-    return choose(cells, replicas, weights, spare_usd(costs) if costs else None, grid.nouns)
+    return choose(cells, replicas, weights, spare_usd(costs) if costs else None, grid.nouns, grid.keep_ready)
 
 
 def spare_usd(costs: StrategyCosts) -> Mapping[Pair, float | None]:

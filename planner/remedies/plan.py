@@ -21,6 +21,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_n
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.derived import Same
 from planner.kubernetes.kinds import NODE, POD, ROLLING_UPDATE, several
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
@@ -448,7 +449,8 @@ class Planner:
         for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
             cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
             ready = [cell for cell in cells if cell.lowest_ready >= enough(self.share, state.replicas)]
-            found = choose(ready, state.replicas, _WEIGHTS).recommended
+            keep = kept_ready(self.snapshot, workload)
+            found = choose(ready, state.replicas, _WEIGHTS, keep_ready=keep).recommended
             if found is not None:
                 break
         if found is None:

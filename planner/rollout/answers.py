@@ -414,6 +414,7 @@ class StrategyGrid(Record):
     recreate: GridCell
     sentence: Text
     nouns: Nouns = GPUS  # what the cells' GPUs are a number of
+    keep_ready: int | None = None  # pods that the workload's PodDisruptionBudgets keep Ready; None without one
 
 
 # Reasons an autoscaler reacts to: the pod waits, and might be placed on a node that isn't there yet.

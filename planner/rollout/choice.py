@@ -2,7 +2,9 @@
 
 A strategy beats another when it is at least as good in pods Ready at the worst moment, minutes, GPUs held beyond today's,
 pods of others evicted, and money, and better in one of them. Among those that nothing beats, each of the five is put on a
-scale from 0 (the best of them) to 1 (the worst of them), and the least weighted sum is recommended.
+scale from 0 (the best of them) to 1 (the worst of them), and the least weighted sum is recommended, of those that may be: none
+below the workload's PodDisruptionBudget where one keeps it (a rolling update doesn't ask budgets, but they say what the team wants),
+and none that keeps fewer pods Ready than today's, which stays where nothing keeps more.
 """
 
 from __future__ import annotations
@@ -87,12 +89,12 @@ class Choice(Record):
 
 def choose(
     cells: Iterable[GridCell], replicas: int, weights: Weights | None = None,
-    usd_per_month: Mapping[Pair, float | None] | None = None, nouns: Nouns = GPUS,
+    usd_per_month: Mapping[Pair, float | None] | None = None, nouns: Nouns = GPUS, keep_ready: int | None = None,
 ) -> Choice:  # fmt: skip
     """The strategies among `cells` that nothing beats, and the one that is recommended.
 
     `usd_per_month`: what the spare GPUs of a pair cost; where it isn't known for all that complete, money isn't weighed. `nouns`: what
-    the cells' GPUs are.
+    the cells' GPUs are. `keep_ready`: pods that the workload's budgets keep Ready (`planner.kubernetes.budgets.kept_ready`).
     """
     money = usd_per_month or {}
     done = [
@@ -112,14 +114,29 @@ def choose(
     best = unbeaten(ranked, partial(_figures, is_priced=is_priced))
     scores = _scores(best, weights or Weights(), is_priced=is_priced)
     best.sort(key=lambda one: (scores[one.pair], one.is_recreate, max(0, one.max_surge), one.max_unavailable))
+    star = _star(best, done, keep_ready)
     rest = sorted((one for one in done if one not in best), key=lambda one: (-one.lowest_ready, one.seconds, one.pair))
-    first, *others = (replace(option, is_best=True, score=scores[option.pair]) for option in best)
-    recommended = replace(first, is_recommended=True)
+    rest = [one for one in rest if one is not star]
+    others = [replace(option, is_best=True, score=scores[option.pair]) for option in best if option is not star]
+    recommended = replace(star, is_recommended=True, is_best=star in best, score=scores.get(star.pair))
     return Choice(
         options=(recommended, *others, *rest),
         recommended=recommended,
-        sentence=Text(_sentence(recommended, done, replicas, nouns)),
+        sentence=Text(_sentence(recommended, done, replicas, nouns, keep_ready)),
     )
+
+
+def _star(best: Sequence[Option], done: Sequence[Option], keep_ready: int | None) -> Option:
+    """The strategy that is recommended; `best` are those that nothing beats, by their weighted sum."""
+    most = max(one.lowest_ready for one in done)
+    today = next((one for one in done if one.is_current), None)
+    if today is not None and today.lowest_ready == most:
+        fewer = any(one.evictions < today.evictions for one in done if one.lowest_ready == most)
+        if not fewer:
+            return today  # as good as any for the pods, and there already
+    floor = most if keep_ready is not None and most < keep_ready else keep_ready or 0
+    floor = max(floor, today.lowest_ready if today is not None else 0)
+    return next(one for one in best if one.lowest_ready >= floor)
 
 
 def _figures(one: Option, *, is_priced: bool) -> tuple[float, ...]:
@@ -153,12 +170,13 @@ def _scores(best: Sequence[Option], weights: Weights, *, is_priced: bool) -> dic
     }
 
 
-def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns) -> str:
+def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns, keep_ready: int | None) -> str:
     """``maxSurge 1, maxUnavailable 1 is recommended: 5 of 6 pods stay Ready, as many as with any; …``."""
     most = max(other.lowest_ready for other in done)
     alike = [other for other in done if other.lowest_ready >= one.lowest_ready and other.pair != one.pair]
     ready = f"{one.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready"
     parts = [ready + (", as many as with any that completes" if one.lowest_ready == most and len(done) > 1 else "")]
+    parts += [f"below the budget of {keep_ready:,}"] if keep_ready is not None and one.lowest_ready < keep_ready else []
     is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
     parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
     parts.append("nobody is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")

@@ -9,6 +9,7 @@ from planner.ground.budget import TOO_LARGE, part
 from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import Text
+from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE, kind_in
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -93,9 +94,10 @@ def strategy_grid(snapshot: Snapshot, scenario: Scenario, key: str) -> StrategyG
         cell(0, workload.replicas, Strategy(kind=RECREATE)), is_current=workload.strategy.kind == RECREATE
     )
     nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
+    keep = kept_ready(cluster.snapshot, workload)
     return StrategyGrid(
         workload=key, surges=surges, unavailables=unavailables, cells=cells, recreate=recreate, nouns=nouns,
-        sentence=Text(_sentence(cells, recreate, workload.replicas, nouns)),
+        sentence=Text(_sentence(cells, recreate, workload.replicas, nouns, keep)), keep_ready=keep,
     )  # fmt: skip
 
 
@@ -165,7 +167,9 @@ def _cell(run: Run, worst: Extremes, revision: Revision, surge: int, unavailable
     )
 
 
-def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int, nouns: Nouns) -> str:
+def _sentence(
+    cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, replicas: int, nouns: Nouns, keep: int | None
+) -> str:
     valid = [c for row in cells for c in row if c.is_valid]
     good = [c for c in valid if c.verdict is Verdict.COMPLETES]
     if not good and any(c.verdict is Verdict.UNKNOWN for c in (*valid, recreate)):
@@ -174,4 +178,4 @@ def _sentence(cells: tuple[tuple[GridCell, ...], ...], recreate: GridCell, repli
         if recreate.verdict is Verdict.COMPLETES:
             return f"None of {len(valid):,} rolling strategies was found to complete; Recreate does."
         return f"None of {len(valid):,} rolling strategies was found to complete, nor was Recreate."
-    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose([*good, recreate], replicas, nouns=nouns).sentence}"
+    return f"{len(good):,} of {len(valid):,} rolling strategies complete. {choose([*good, recreate], replicas, nouns=nouns, keep_ready=keep).sentence}"

@@ -13,6 +13,7 @@ from typing import Any, Final
 from planner.ground.budget import part
 from planner.ground.records import Record, replace
 from planner.ground.words import Text
+from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
 from planner.kubernetes.progressive import BlueGreen, Canary, CanaryStep
 from planner.kubernetes.records import Snapshot, Strategy, Workload
@@ -123,7 +124,7 @@ def own_strategies(snapshot: Snapshot, scenario: Scenario, key: str, weights: We
         cells.append(replace(played, is_current=number == 0, title=title))
     pods = workload.replicas * (workload.groups.size if workload.groups is not None else 1)
     nouns = units_of(cluster.snapshot).nouns(pod_requests(workload.template.spec))
-    found = choose(cells, pods, weights, nouns=nouns)
+    found = choose(cells, pods, weights, nouns=nouns, keep_ready=kept_ready(cluster.snapshot, workload))
     if not found.options:
         found = replace(
             found, sentence=Text(f"No strategy in its own fields was found that completes ({len(cells):,} played).")

@@ -7,6 +7,8 @@ from hypothesis import strategies as some
 
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
+from planner.kubernetes import budgets
+from planner.kubernetes.records import Workload
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import GridCell, Reason, StrategyGrid, Verdict
@@ -37,7 +39,7 @@ def test_a_strategy_that_another_beats_is_never_recommended() -> None:
     assert by_pair[0, 1].seconds > by_pair[1, 1].seconds
     assert not by_pair[0, 1].is_best
     assert found.recommended is not None
-    assert found.recommended.pair == (4, 0)
+    assert found.recommended.pair == (1, 0), "today's: nothing keeps more Ready"
     assert str(found.sentence) in str(grid.sentence)
     assert "maxSurge 0, maxUnavailable 1 is recommended" not in str(grid.sentence)
 
@@ -115,3 +117,36 @@ def test_the_marked_ones_are_those_that_nothing_beats(rows: list[tuple[int, int,
 def recommended(found: Choice) -> tuple[int, int]:
     assert found.recommended is not None
     return found.recommended.pair
+
+
+def test_none_below_the_budget_is_recommended_where_one_keeps_it() -> None:
+    """The demo's ml-worker: its budget wants 5 of 6 Ready. Six minutes sooner with 4 Ready is an alternative, not a star."""
+    found = budgets.kept_ready(demo.read(), workload_called("Deployment/prod/ml-worker"))
+    assert found == 5
+    slow, fast = cell(1, 1, ready=5, seconds=800), cell(0, 2, ready=4, seconds=400)
+    eager = Weights(availability=0, time=10)
+    assert recommended(choose([slow, fast], 6, eager)) == (0, 2)
+    assert recommended(choose([slow, fast], 6, eager, keep_ready=5)) == (1, 1)
+
+
+def test_where_none_keeps_the_budget_the_one_with_most_ready_is_and_that_is_said() -> None:
+    some, fewer = cell(0, 2, ready=4, seconds=800), cell(0, 3, ready=3, seconds=100)
+    found = choose([some, fewer], 6, Weights(availability=0, time=10), keep_ready=5)
+    assert recommended(found) == (0, 2)
+    assert "below the budget of 5" in str(found.sentence)
+
+
+def test_todays_stays_where_nothing_keeps_more_ready() -> None:
+    today = replace(cell(2, 1, ready=5, seconds=900, gpus=2), is_current=True)
+    sooner, more = cell(0, 1, ready=5, seconds=100), cell(1, 0, ready=6, seconds=900)
+    eager = Weights(availability=0, time=10)
+    assert recommended(choose([today, sooner], 6, eager)) == (2, 1)
+    assert recommended(choose([today, sooner, more], 6, eager)) == (0, 1), (
+        "none below today's, and something keeps more"
+    )
+    evicts = replace(today, evictions=1)
+    assert recommended(choose([evicts, sooner], 6, eager)) == (0, 1), "it ends pods of others, and another doesn't"
+
+
+def workload_called(key: str) -> Workload:
+    return next(one for one in demo.read().workloads if one.key == key)
