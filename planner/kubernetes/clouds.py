@@ -55,7 +55,7 @@ class Cloud(Record):
     spot_label, is_spot_tainted : how to select its spot nodes, and whether they carry it as a taint
     notice : of spot nodes
     rehearsal : what an interruption tried on purpose is, and the words of the command, NODE and ZONE the node's
-    resize : words of a command before a pool's name, after it; the number of nodes comes last
+    resize : words of a command that gives a pool another size, ``{pool}`` and ``{nodes}`` in them; `resize_note` says what else to know
     brings : what is said in place of that where something brings nodes by itself, ``{}`` the pool
     fee_usd_per_hour, fee_is_less : for each cluster, and what may be taken off it, in words
     version_has : what the kubelets' version has in clusters that it runs itself
@@ -85,7 +85,8 @@ class Cloud(Record):
     is_spot_tainted: bool = False
     notice: Notice | None = None
     rehearsal: tuple[str, Labels] | None = None
-    resize: tuple[Labels, Labels] | None = None
+    resize: Labels = ()
+    resize_note: str = ""
     brings: str = ""
     fee_usd_per_hour: float = 0.0
     fee_is_less: str = ""

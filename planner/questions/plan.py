@@ -96,8 +96,7 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
 
     def patched(of: Numbered) -> object:
         number, measure = of
-        patches = tuple(command.partition(" -p ")[2] for command in (measure.command, measure.undo))
-        return (patches, bool(measure.makes)) if measure.kind is MeasureKind.STRATEGY and all(patches) else number
+        return (measure.alike, bool(measure.makes)) if measure.alike else number
 
     return tables.alike(enumerate(measures, 1), patched)
 

@@ -10,7 +10,6 @@ from planner.capacity.node_pools import NodePool
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
-from planner.inventory.applied import taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
@@ -19,7 +18,7 @@ from planner.pricing.model import PriceBook
 from planner.remedies import limits, steps
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import Found, search
-from planner.remedies.lending import is_given_back, larger_quota, raised
+from planner.remedies.lending import is_given_back, raised
 from planner.remedies.levers import Knobs, Lender, Lever, PlanCase, knobs
 from planner.remedies.moves import RoomMade, room_made
 from planner.remedies.player import Outcome
@@ -262,14 +261,11 @@ class _Writer:
         cluster = self.case.cluster
         every = raised(cluster.snapshot, one)  # quotas that stood in the way, to the most that is used in that run
         for namespace in dict.fromkeys(space for space, *_ in every):
-            yield larger_quota(
+            yield steps.quota_raised(
                 namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
             )
         for pool, number in known.grown(one.plan):
-            yield Step(
-                what=f"{count(number, 'more node', 'more nodes')} in {pool.pool}",
-                commands=(steps.resize(cluster, pool.pool, number),), undo=(steps.resize(cluster, pool.pool, 0),),
-            )  # fmt: skip
+            yield steps.nodes_added(cluster, pool.template, number)
         if moves := known.moves_of(one.plan):
             yield from moves.steps
         for lender, left in one.lent:
@@ -280,10 +276,7 @@ class _Writer:
             if way.replicas is not None and before is not None:
                 yield steps.scaled(before, way.replicas)
             if way.patch is not None and before is not None:
-                yield Step(
-                    what=way.title, commands=(commands.patch(before.key, way.patch),),
-                    undo=(commands.patch(before.key, taken_back(before, way.patch)),),
-                )  # fmt: skip
+                yield steps.strategy_set(before, way.title, way.patch)
             elif way.patch is not None:
                 yield Step(what=way.title, commands=(commands.comment(f"write {way.title} into the manifest").strip(),))
         yield from self._changes(one, known)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
-from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.words import plural
 from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.kubernetes.shares import enough
-from planner.remedies import limits, steps
+from planner.remedies import limits
 from planner.remedies.combinations import search
 from planner.remedies.least_nodes import least_nodes
 from planner.remedies.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
 from planner.remedies.player import Outcome, Player
-from planner.rollout.answers import Step
 from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
@@ -141,19 +138,6 @@ def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, 
         for key, bound in quota.hard.items()
         if (most := used.get((quota.namespace, quota.name), {}).get(key, 0)) > bound
     )
-
-
-def larger_quota(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> Step:
-    """Quotas of a namespace raised: of each the resource, today's bound and the new one."""
-    today: dict[str, dict[str, str]] = {}
-    larger: dict[str, dict[str, str]] = {}
-    for name, key, bound, most in hard:
-        larger.setdefault(name, {})[key] = format_amount(most, key)
-        today.setdefault(name, {})[key] = format_amount(bound, key)
-    return Step(
-        what=f"Raise the {plural(len(larger), 'quota')} {' and '.join(larger)} of {namespace}",
-        commands=tuple(steps.quota_patches(namespace, larger)), undo=tuple(steps.quota_patches(namespace, today)),
-    )  # fmt: skip
 
 
 def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:

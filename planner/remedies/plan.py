@@ -32,7 +32,7 @@ from planner.pricing.model import PriceBook
 from planner.remedies import limits, steps
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.least_nodes import LeastNodes, least_nodes
-from planner.remedies.lending import Least, larger_quota, least
+from planner.remedies.lending import Least, least
 from planner.remedies.make_room import room_made
 from planner.remedies.order import RolloutTurn, playable_order
 from planner.remedies.price import usd_of_nodes
@@ -113,6 +113,9 @@ class Measure(Record):
     usd_per_rollout: float | None = 0.0
     is_kept: bool = False
     limit: Text = NO_WORDS
+    alike: str = (
+        ""  # what it sets and what it sets back, the same for those that may be told together; "" of what stands alone
+    )
 
 
 class Left(Record):
@@ -507,7 +510,9 @@ class Planner:
         """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
         space = key.split("/")[1]
         today = {quota.name: quota.hard for quota in self.snapshot.resource_quotas if quota.namespace == space}
-        step = larger_quota(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
+        step = steps.quota_raised(
+            space, [(name, resource, today[name][resource], most) for name, resource, most in hard]
+        )
         amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
         measure = Measure(
             kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(),
@@ -942,19 +947,19 @@ class Planner:
         how = applied(self.today.revision(key).after, replace(workload, strategy=strategy))
         if how is None:
             return None
-        is_rolling = strategy.kind == ROLLING_UPDATE
+        is_rolling, before = strategy.kind == ROLLING_UPDATE, self.today.revision(key).after.strategy
         limits = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
         what = f"{short_name(key)}: {limits if is_rolling else strategy.kind}{_instead(workload.strategy)}"
         measure = Measure(
-            kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=()
-        )
-
+            kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=(),
+            alike=f"{how.patch_yaml}instead of {before.kind} {before.max_surge} {before.max_unavailable}" if how.is_whole else "",
+        )  # fmt: skip
         return measure, partial(World.more, strategies={key: strategy})
 
     def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
         """More nodes of a pool, of an offer, as a measure."""
         pool = node_pool(template) or template.name
-        command = steps.resize(self.world.cluster, pool, number)
+        step = steps.nodes_added(self.world.cluster, template, number)
         month, once = usd_of_nodes(
             self.book, [*self.snapshot.nodes, *self.world.templates], template, number, offer.seconds
         )
@@ -962,11 +967,10 @@ class Planner:
         limit = (
             "" if known is None else known.grows(number, self._already(name), capacity_of(self.today.cluster, known))
         )
-        size = sum(node_pool(node) == pool for node in self.snapshot.nodes)
-        already = sum((node_pool(node) or node.name) == pool for node in self.world.templates)
-        what = f"{count(number, 'more node')} in {pool} ({size + already} → {size + already + number}), for {short_name(key)}"
+        sizes = f" ({step.before} → {step.after})" if step.target else ""
+        what = f"{step.what}{sizes}, for {short_name(key)}"
         measure = Measure(
-            kind=MeasureKind.NODES, what=Text(what), workload=key, command=command, undo=_back(command, size + already, pool),
+            kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
             makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
             usd_per_month=month, is_kept=offer.is_kept, limit=Text(limit),
             usd_per_rollout=None if offer.is_kept else once,
@@ -1190,14 +1194,6 @@ def _instead(strategy: Strategy) -> str:
         return f" instead of {strategy.kind}"
     known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
     return f" instead of {', '.join(known)}"
-
-
-def _back(command: str, size: int, pool: str) -> str:
-    """The same resize, to what the pool has today."""
-    head, flag, _ = command.partition("--num-nodes ")
-    if not flag and not command.startswith("# grow"):
-        return commands.comment("they go again by themselves").strip()
-    return f"{head}{flag}{size}" if flag else commands.comment(f"give node pool {pool} its {size} nodes again").strip()
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:

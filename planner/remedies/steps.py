@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from planner.ground import words
+from planner.ground.quantity import format_amount
 from planner.ground.records import replace
-from planner.inventory.applied import MANIFEST, applied
+from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.nodes import node_pool, pool_label
-from planner.kubernetes.records import Workload
+from planner.kubernetes.patches import Object
+from planner.kubernetes.records import Node, Workload
 from planner.rollout.answers import Step
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
@@ -78,6 +81,9 @@ def scaled(workload: Workload, replicas: int) -> Step:
         ),
         undo=scaled_back(workload).commands,
         is_lent=True,
+        target=workload.key,
+        before=str(workload.replicas),
+        after=str(replicas),
     )
 
 
@@ -89,22 +95,69 @@ def scaled_back(workload: Workload) -> Step:
     )
 
 
-def quota_patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _quota_patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Quotas of a namespace with other bounds: quota → key → amount as Kubernetes writes it."""
     return [
         commands.patch(f"ResourceQuota/{namespace}/{name}", {"spec": {"hard": keys}}) for name, keys in hard.items()
     ]
 
 
-def resize(cluster: Cluster, pool: str, count: int) -> str:
-    """A pool with `count` nodes more than today."""
-    size = sum(1 for n in cluster.nodes if node_pool(n) == pool)
-    label = next((pool_label(node) for node in cluster.nodes if node_pool(node) == pool), "")
-    if brings := brings_of(label):
-        return commands.comment(brings.replace("{}", pool)).strip()
-    how = next((cloud.resize for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
-    if how:
-        return commands.command(*how[0], pool, *how[1], str(size + count)) + commands.comment(
-            "in a pool of several zones: per zone"
-        )
-    return commands.comment(f"grow node pool {pool} from {size} to {words.count(size + count, 'node')}").strip()
+def nodes_added(cluster: Cluster, like: Node, number: int) -> Step:
+    """So many nodes more like one of its own: with the command of the cloud whose pool it is, or in words; a node without a pool stands
+    for itself, no pool is made of its name."""
+    pool = node_pool(like)
+    size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
+    what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}"
+    if not pool:
+        more, again = f"add {words.count(number, 'node')} like {like.name}", "remove what was added"
+        return Step(what=what, commands=(_comment(more),), undo=(_comment(again),))
+    if brings := brings_of(pool_label(like)):
+        return Step(what=what, commands=(_comment(brings.replace("{}", pool)),), undo=(_comment("they go again by themselves"),))  # fmt: skip
+    made, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
+    if not made:
+        made = _comment(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}")
+        undone = _comment(f"give node pool {pool} its {words.count(size, 'node')} again")
+    return Step(
+        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
+    )  # fmt: skip
+
+
+def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
+    """The cloud's command; "" where none is known."""
+    cloud = next((cloud for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
+    if cloud is None:
+        return ""
+    text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
+    return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
+
+
+def _comment(text: str) -> str:
+    return commands.comment(text).strip()
+
+
+def quota_raised(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> Step:
+    """Quotas of a namespace with larger bounds: of each the resource, today's bound and the new one."""
+    today: dict[str, dict[str, str]] = {}
+    larger: dict[str, dict[str, str]] = {}
+    for name, key, bound, most in hard:
+        larger.setdefault(name, {})[key] = format_amount(most, key)
+        today.setdefault(name, {})[key] = format_amount(bound, key)
+    names = words.listing(list(larger), None)
+    return Step(
+        what=f"Raise the {words.plural(len(larger), 'quota')} {names} of {namespace}",
+        commands=tuple(_quota_patches(namespace, larger)), undo=tuple(_quota_patches(namespace, today)),
+        target=words.listing([f"ResourceQuota/{namespace}/{name}" for name in larger], None),
+        before=_amounts(today), after=_amounts(larger),
+    )  # fmt: skip
+
+
+def _amounts(hard: Mapping[str, Mapping[str, str]]) -> str:
+    return ", ".join(f"{key} {amount}" for keys in hard.values() for key, amount in keys.items())
+
+
+def strategy_set(before: Workload, title: str, patch: Object) -> Step:
+    """A workload that is there with another strategy, as a patch."""
+    return Step(
+        what=title, commands=(commands.patch(before.key, patch),), undo=(commands.patch(before.key, taken_back(before, patch)),),
+        target=before.key, before=json.dumps(taken_back(before, patch)), after=json.dumps(patch),
+    )  # fmt: skip

@@ -14,7 +14,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
 from planner.ground.words import Text, duration, listing, plural, short_name
-from planner.inventory.applied import MANIFEST, taken_back
+from planner.inventory.applied import MANIFEST
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
@@ -117,19 +117,18 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]
 
     def remedy(
-        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, command: str = "",
-        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", undo: tuple[str, ...] = (),
-        **more: Any,
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", **more: Any,
     ) -> Remedy:  # fmt: skip
-        """The way out: `first`, the patch or command that cures, the change itself, `last`; waited for in between. `more`: of `Remedy`."""
+        """The way out: `first`, the patch or step that cures, the change itself, `last`; waited for in between. `more`: of `Remedy`."""
         before = self.revisions[self.place].before
-        cure = command
         if patch and before is not None:
-            cure = commands.patch(self.workload.key, patch)
-            undo = (commands.patch(before.key, taken_back(before, patch)),)
+            step = steps.strategy_set(before, what or title, patch)
         elif patch:  # there is nothing to patch yet
-            cure = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
-        cures = [Step(what=what or title, commands=(cure,), undo=undo)] if cure else []
+            wanted = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
+            step = Step(what=what or title, commands=(wanted,))
+        cures = [] if step is None else [step]
+        cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
         done = [*first, *cures, steps.change(self.revisions[self.place], run, self.seconds(run))]
         return Remedy(
             kind=kind,
@@ -340,21 +339,20 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
     most = min(wanted, limits.NODES.most)
     for template in _templates(case, case.shape):
         found = _fewest(range(1, most + 1), partial(_with_nodes, case, template))
-        pool = node_pool(template) or template.name
         if found is None:
             if wanted > most:
-                case.reached.append(limits.NODES.reached(pool=pool))
+                case.reached.append(limits.NODES.reached(pool=node_pool(template) or template.name))
             continue
         count, run = found
         noun, is_kept = plural(count, "node"), are_kept(run, count)
         after = f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
+        step = steps.nodes_added(case.cluster, template, count)
         yield case.remedy(
             RemedyKind.ADD_NODE,
-            f"{count:,} more {noun} in {pool}",
+            step.what,
             f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
             run,
-            command=steps.resize(case.cluster, pool, count),
-            undo=(steps.resize(case.cluster, pool, 0),),
+            step=step,
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
@@ -464,21 +462,16 @@ def is_unstated(run: Run, key: str) -> bool:
 
 
 def _raise(case: _Case, raised: Mapping[str, Mapping[str, int]], run: Run) -> Remedy:
-    hard = {name: {key: format_amount(amount, key) for key, amount in keys.items()} for name, keys in raised.items()}
     namespace = case.workload.namespace
-    today = {
-        quota.name: {key: format_amount(quota.hard[key], key) for key in hard[quota.name]}
-        for quota in case.cluster.snapshot.resource_quotas
-        if quota.namespace == namespace and quota.name in hard
-    }
-    amounts = ", ".join(f"{key} to {amount}" for keys in hard.values() for key, amount in keys.items())
+    today = {quota.name: quota.hard for quota in case.cluster.snapshot.resource_quotas if quota.namespace == namespace}
+    hard = [(name, key, today[name][key], amount) for name, keys in raised.items() for key, amount in keys.items()]
+    amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, _, amount in hard)
     return case.remedy(
         RemedyKind.RAISE_QUOTA,
-        f"Raise the {plural(len(hard), 'quota')} {' and '.join(hard)}",
+        f"Raise the {plural(len(raised), 'quota')} {' and '.join(raised)}",
         f"{amounts}; {_at_worst(case, run)}",
         run,
-        command=commands.chain(steps.quota_patches(namespace, hard)),
-        undo=tuple(steps.quota_patches(namespace, today)),
+        step=steps.quota_raised(namespace, hard),
         quota_hard=tuple((name, key, n) for name, keys in raised.items() for key, n in keys.items()),
     )
 

@@ -131,6 +131,8 @@ class Step(Record):
 
     `is_change`: the user's own change, which Headroom doesn't hold in full; its command names a manifest of theirs.
     `undo`: what takes the step back. `is_lent`: it takes from others, and is taken back when a step fails.
+    `target`, `before`, `after`: what is changed (a workload's or quota's key, ``NodePool/gpu``), from what to what; "" of a step that
+    changes nothing that has one value. Commands are made of these, and nothing is read back out of a command.
     """
 
     what: str
@@ -138,6 +140,9 @@ class Step(Record):
     is_change: bool = False
     undo: tuple[str, ...] = ()
     is_lent: bool = False
+    target: str = ""
+    before: str = ""
+    after: str = ""
 
 
 class Remedy(Record):
