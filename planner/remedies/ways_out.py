@@ -42,6 +42,7 @@ from planner.rollout.verdict import Impasse, rivals, workload_of
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import daemons_on, empty_copy
 from planner.scheduling.filters import Fails, fails
+from planner.scheduling.happening import Happening
 from planner.scheduling.shape import Shape, Static, compile_shape
 
 _MOST_AWAITED = 5  # of those in flight, for which a command is printed
@@ -118,9 +119,11 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
-        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "", **more: Any,
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "",
+        then: Step | None = None, **more: Any,
     ) -> Remedy:  # fmt: skip
-        """The way out: `first`, the patch or step that cures, the change itself, `last`; waited for in between. `more`: of `Remedy`."""
+        """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
+        `Remedy`."""
         before = self.revisions[self.place].before
         if patch and before is not None:
             step = steps.strategy_set(before, what or title, patch)
@@ -129,7 +132,7 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
             step = Step(what=what or title, commands=(wanted,))
         cures = [] if step is None else [step]
         cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
-        done = [*first, *cures, steps.change(self.revisions[self.place], run, self.seconds(run))]
+        done = [*first, *cures, *self._change(run, then)]
         return Remedy(
             kind=kind,
             title=title,
@@ -143,11 +146,20 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
                 always=[one for step in last for one in step.commands],
                 on_failure=[one for step in first for one in step.undo],
             )
-            if first
+            if first or then
             else cure,
             steps=(*done, *last),
             **more,
         )
+
+    def _change(self, run: Run, then: Step | None) -> Iterator[Step]:
+        """The change and the wait for it; what has to be done `then`, before it can end, comes before that wait."""
+        step = steps.change(self.revisions[self.place], run, self.seconds(run))
+        if then is None:
+            yield step
+        else:
+            yield replace(step, commands=step.commands[:1])
+            yield replace(then, commands=(*then.commands, *step.commands[1:]))
 
 
 def find_remedies(
@@ -215,7 +227,7 @@ _LEAVES_IT: Final = frozenset({RemedyKind.WAIT, RemedyKind.FREE_CAPACITY, Remedy
 
 # Among equals in availability: what is simplest to do and to undo.
 _PREFERRED = (
-    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
+    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.DELETE_PODS, RemedyKind.FIX_SELECTOR, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.FREE_CAPACITY,
     RemedyKind.RAISE_QUOTA, RemedyKind.SMALLER_REQUEST, RemedyKind.RECREATE, RemedyKind.ADD_NODE,
 )  # fmt: skip
 
@@ -621,6 +633,28 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
             return
 
 
+def _without_broken_pods(case: _Case) -> Iterator[Remedy]:
+    """An ordered StatefulSet whose broken pod blocks its own cure: the pod is deleted once the change is there, and made of the new
+    revision (`stateful_set_control.go` waits for it to get Ready otherwise; kubernetes.io, *Forced rollback*)."""
+    broken = [
+        pod.name for pod in case.run.pods[case.workload.key] if pod.is_bound and not pod.is_ready and not pod.is_new
+    ]
+    if not broken:
+        return
+    namespace = case.workload.namespace
+    event = Happening(after_seconds=WHEN_AT_REST, words="", deletes=tuple(f"{namespace}/{name}" for name in broken))
+    run = case.played(case.revisions, case.cluster.expecting((*case.cluster.later, event)))
+    if run is not None:
+        what = f"Delete {plural(len(broken), 'pod')} {listing(broken)} after the change"
+        yield case.remedy(
+            RemedyKind.DELETE_PODS,
+            what,
+            f"{plural(len(broken), 'it is', 'they are')} not Ready today; {_at_worst(case, run)}",
+            run,
+            then=Step(what=what, commands=(commands.command("kubectl", "delete", "pod", *broken, "-n", namespace),)),
+        )
+
+
 _HELD = (Reason.HOLD_AND_WAIT,)
 _SHORT = (*_HELD, Reason.INSUFFICIENT_RESOURCE)
 # What is looked for, in this order, and for which reasons: None for all.
@@ -635,6 +669,7 @@ _SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Re
     (RemedyKind.FREE_CAPACITY, _other_holder, _SHORT),
     (RemedyKind.FREE_CAPACITY, _without_rivals, _HELD),
     (RemedyKind.FIX_SELECTOR, _other_selector, (Reason.NO_MATCHING_NODE,)),
+    (RemedyKind.DELETE_PODS, _without_broken_pods, (Reason.POD_MANAGEMENT,)),
 )
 
 

@@ -124,6 +124,7 @@ class RemedyKind(StrEnum):
     RAISE_QUOTA = "raise_quota"
     FREE_CAPACITY = "free_capacity"  # remove or shrink a named other holder
     FIX_SELECTOR = "fix_selector"
+    DELETE_PODS = "delete_pods"  # its own pods that never get Ready, after the change
 
 
 class Step(Record):
