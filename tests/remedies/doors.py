@@ -1,0 +1,115 @@
+"""The same question at every door: what can be done about a stuck rollout, asked of one cluster, and what contradicts what.
+
+It takes any cluster and any workload: whoever adds a lever or a door gets it asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from planner.capacity.node_pools import NodePool
+from planner.ground.errors import HeadroomError
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.questions.plan import PlanSettings
+from planner.questions.plan import answer as plan_answer
+from planner.questions.question import NOTHING, Given
+from planner.remedies.certificate import ALL, certificate
+from planner.remedies.certificate_answer import Certificate, WorthHaving
+from planner.remedies.overview import overview
+from planner.remedies.plan import PlanAnswer
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
+from planner.rollout.prepared import Scenario
+
+LEVERS = {
+    RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE, RemedyKind.RAISE_QUOTA,
+    RemedyKind.FREE_CAPACITY,
+}  # fmt: skip
+"""Ways out that the certificate's levers have, too."""
+
+
+class Doors(NamedTuple):
+    """What each door says of one workload's own rollout."""
+
+    workload: str
+    alone: RolloutResult
+    all_plans: Certificate
+    listed: Verdict
+    plan: PlanAnswer | None
+
+
+def ask(
+    snapshot: Snapshot, workload: str, pools: Sequence[NodePool] = (), book: PriceBook | None = None, given: Given = NOTHING,
+    *, with_plan: bool = True,
+) -> Doors:  # fmt: skip
+    scenario = Scenario(changes=(WorkloadChange(workload=workload),))
+    (row,) = (one for one in overview(snapshot).workloads if one.workload == workload)
+    return Doors(
+        workload=workload, alone=rollout(snapshot, scenario, tuple(pools)),
+        all_plans=certificate(snapshot, scenario, ALL, pools, book), listed=row.verdict,
+        plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None,
+    )  # fmt: skip
+
+
+def contradictions(doors: Doors) -> Iterator[str]:
+    """What one door says and another denies; each line names both."""
+    alone, every = doors.alone, doors.all_plans
+    if doors.listed is not alone.verdict and Verdict.NEEDS_GROWTH not in (doors.listed, alone.verdict):
+        yield f"overview says {doors.listed}, rollout {alone.verdict}"
+    ways = [one for one in alone.remedies if one.kind in LEVERS]
+    is_whole = every.looked_at >= every.total
+    if every.is_known and every.is_proven and not every.plans and ways:
+        yield f"levers: none exists (proven); rollout: {ways[0].title}"
+    for way in ways if every.is_known and is_whole else ():
+        if not any(_as_good(plan, way) for plan in every.plans):
+            yield f"rollout: {way.title} ({way.lowest_ready} Ready); no plan is as good: {[str(one.title) for one in every.plans]}"
+    if every.is_proven and every.why_not:
+        yield f"levers: proven, though {every.why_not[0]}"
+    yield from _of_plan(doors)
+    undo: dict[tuple[str, str, str], tuple[str, ...]] = {}
+    for step in _steps(doors):
+        known = undo.setdefault((step.target, step.before, step.after), step.undo) if step.target else step.undo
+        if known != step.undo:
+            yield f"{step.target} {step.before} → {step.after} is taken back by {known} and by {step.undo}"
+
+
+def _of_plan(doors: Doors) -> Iterator[str]:
+    plan, nodes = doors.plan, [one for one in doors.alone.remedies if one.kind is RemedyKind.ADD_NODE]
+    if plan is None:
+        return
+    fewest = min((one.extra_nodes for one in nodes), default=0)
+    mine = [one for one in plan.measures if one.nodes and one.workload == doors.workload]
+    in_order = any(turn.workload == doors.workload for turn in plan.order)
+    if fewest and not in_order and not plan.doubt:
+        yield f"rollout: {nodes[0].title}; plan leaves it"
+    if fewest and sum(one.nodes for one in mine) > fewest:
+        yield f"rollout: {fewest} nodes; plan: {[str(one.what) for one in mine]}"
+    if plan.order and doors.alone.verdict is Verdict.COMPLETES and not in_order and not plan.hidden:
+        yield "rollout completes; plan leaves it"
+
+
+def _as_good(plan: WorthHaving, way: Remedy) -> bool:
+    """Whether it keeps as many Ready, adds as few nodes and ends as few pods of others."""
+    return plan.lowest_ready >= way.lowest_ready and plan.nodes <= way.extra_nodes and plan.disturbed <= way.disturbs
+
+
+def _steps(doors: Doors) -> Iterator[Step]:
+    for way in doors.alone.remedies:
+        yield from way.steps
+    for plan in doors.all_plans.plans:
+        yield from plan.steps
+
+
+def asked_of_all(snapshot: Snapshot, **how: object) -> Mapping[str, list[str]]:
+    """Contradictions of each workload that is stuck."""
+    found = {}
+    for row in overview(snapshot).workloads:
+        if row.verdict is Verdict.STUCK:
+            try:
+                found[row.workload] = list(contradictions(ask(snapshot, row.workload, **how)))  # type: ignore[arg-type]
+            except HeadroomError:
+                continue
+    return found
