@@ -300,7 +300,9 @@ def test_the_same_change_of_several_workloads_is_one_with_their_numbers() -> Non
 
     def of(name: str, patch: str, makes: tuple[str, ...] = ("x",)) -> Measure:
         command = f"kubectl patch deployment/{name} -n ml -p '{patch}'"
-        return replace(change, workload=f"Deployment/ml/{name}", command=command, undo=f"{command} ", makes=makes)
+        return replace(
+            change, workload=f"Deployment/ml/{name}", command=command, undo=f"{command} ", makes=makes, alike=patch
+        )
 
     measures = [of("a", "one"), of("b", "two"), costs, of("c", "one"), costs, of("d", "one", ())]
     assert [[number for number, _ in some] for some in alike(measures)] == [[1, 4], [2], [3], [5], [6]]
