@@ -28,25 +28,18 @@ def may_not_come(cluster: Cluster, pool: NodePool, nodes: Sequence[Node], key: s
     return (*failed_scale_ups(cluster, pool, key), *short_quotas(cluster, pool, new, key))
 
 
-_ASKS: Final = {  # cloud → the command that writes what it lets an account have
-    "GKE": "gcloud compute regions describe {region} --format=json",
-    "EKS": "aws service-quotas list-service-quotas --service-code ec2 --output json",
-    "AKS": "az vm list-usage --location {region} --output json",
-}
-
-
 def unseen_quotas(pool: NodePool, nodes: Sequence[Node]) -> Iterator[Doubt]:
     """A cloud's quota that no document told of, where `nodes` are to come: it may be used up. Of Google's GPUs the one for GPUs counts."""
     new = [node for node in nodes if pool_key(node) == pool.name]
     cloud = cloud_of(new[0]) if new else None
-    if cloud is None or cloud.name not in _ASKS:
+    if cloud is None or not cloud.quota_command:
         return
-    asks_gpus = cloud.name == "GKE" and any(physical_gpus(node) for node in new)
+    asks_gpus = cloud.quotas_gpus and any(physical_gpus(node) for node in new)
     seen = (quota for quota in pool.quotas if any(_amount(quota, node) for node in new))
     if any(quota.unit is Unit.GPUS or not asks_gpus for quota in seen):
         return
     why = f"whether the cloud's quota lets {plural(len(new), 'the node', f'the {len(new):,} nodes')} come isn't known: none was given"
-    command = _ASKS[cloud.name].format(region=region(new[0]) or "REGION")
+    command = " ".join(cloud.quota_command).format(region=region(new[0]) or "REGION")
     yield Doubt(
         about=f"node pool {pool.name}", why=Text(why), could_change=Effect.VERDICT,
         advice=f"Give it with --node-pools: {command} > quotas.json",

@@ -55,6 +55,8 @@ class Cloud(Record):
     spot_label, is_spot_tainted : how to select its spot nodes, and whether they carry it as a taint
     notice : of spot nodes
     rehearsal : what an interruption tried on purpose is, and the words of the command, NODE and ZONE the node's
+    quota_command : words of the command that writes what an account may have, ``{region}`` in them; `quotas_gpus`: GPUs have quotas of
+        their own there
     resize : words of a command that gives a pool another size, ``{pool}`` and ``{nodes}`` in them; `resize_note` says what else to know
     brings : what is said in place of that where something brings nodes by itself, ``{}`` the pool
     fee_usd_per_hour, fee_is_less : for each cluster, and what may be taken off it, in words
@@ -85,6 +87,9 @@ class Cloud(Record):
     is_spot_tainted: bool = False
     notice: Notice | None = None
     rehearsal: tuple[str, Labels] | None = None
+    quota_command: Labels = ()
+    quotas_gpus: bool = False
+    quota_unit: str = ""  # of machines without that: "vcpus", "cores"
     resize: Labels = ()
     resize_note: str = ""
     brings: str = ""

@@ -50,7 +50,6 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.run import Revision, Run
 from planner.rollout.ties import holds_in_every_placement, is_refused, sample
-from planner.scheduling.cluster import Cluster
 
 MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
@@ -609,7 +608,7 @@ def _told(
         lowest = ties.extremes[revision.after.key].lowest_ready
         return _Told(replace(seen.answer, verdict=Verdict.COMPLETES, reason=Reason.NONE, lowest_ready=lowest))
     otherwise = ["placement"] * is_by_chance + ["seconds"] * _is_open(snapshot, seen)
-    otherwise += ["webhooks"] if _are_unplayed(cluster, seen) else []
+    otherwise += ["webhooks"] if _are_unplayed(snapshot, seen) else []
     looks = tells_ways or is_refused(commonest, revision)  # then there is none, which is known at once
     way_out = _way_out(snapshot, revision, seen) if looks else _WHO_TELLS
     return _Told(seen.answer, str(seen.answer.sentence), way_out, otherwise=tuple(otherwise))
@@ -632,10 +631,10 @@ def _commonest(snapshot: Snapshot, seen: Glance) -> tuple[Run, bool, Ties | None
     return run, 0 < ties.completed_runs < ties.runs, ties
 
 
-def _are_unplayed(cluster: Cluster, seen: Glance) -> bool:
+def _are_unplayed(snapshot: Snapshot, seen: Glance) -> bool:
     """Whether webhooks that aren't played may give the pods other requests, tolerations or selectors."""
     assert seen.run is not None
-    played = Played(cluster=cluster, revisions=seen.run.revisions, run=seen.run)
+    played = Played(cluster=compiled(snapshot), revisions=seen.run.revisions, run=seen.run)
     return not is_proven(unplayed_admission(played), ())
 
 

@@ -455,24 +455,13 @@ def _check_quota(case: Case, say: Say) -> CheckResult:
     )
     if case.runs_on_spot:
         return say("has_disks" if ssd else "has_some", ssd=ssd)
-    where = (region(case.nodes[0]) if case.nodes else "") or "REGION"
-    if case.window.provider is Provider.EKS:
-        asks: tuple[str, ...] = (
-            "aws",
-            "service-quotas",
-            "list-service-quotas",
-            "--service-code",
-            "ec2",
-            "--region",
-            where,
-        )
-        return say("vcpus", ssd=ssd, by_hand=commands.command(*asks) + "\n")
-    if case.window.provider is Provider.AKS:
-        asks = ("az", "vm", "list-usage", "--location", where)
-        return say("cores", ssd=ssd, by_hand=commands.command(*asks) + "\n")
-    if case.window.provider is not Provider.GKE:
+    cloud = next((cloud for cloud in CLOUDS if cloud.name == case.window.provider), None)
+    if cloud is None or not cloud.quota_command:
         return say("of_whom", ssd=ssd)
-    by_hand = commands.command("gcloud", "compute", "regions", "describe", where) + "\n"
+    where = (region(case.nodes[0]) if case.nodes else "") or "REGION"
+    by_hand = commands.command(*(word.replace("{region}", where) for word in cloud.quota_command)) + "\n"
+    if not cloud.quotas_gpus:
+        return say(cloud.quota_unit, ssd=ssd, by_hand=by_hand)
     if not any(known[node.name][0] for node in case.nodes):
         return say("cpus", ssd=ssd, by_hand=by_hand)
     model = gpu_model(case.nodes[0]).replace("-", "_") or "MODEL"
