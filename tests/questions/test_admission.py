@@ -57,6 +57,20 @@ def test_what_rolls_is_warned_of_where_there_is_no_room(name: str) -> None:
     assert asked(name, ROOM) == Review(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
 
 
+@pytest.mark.parametrize(("resource", "said"), [("pods", True), ("services", False)])
+def test_a_webhook_that_may_change_its_pods_is_said_beside_what_is_stuck(resource: str, said: bool) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": [resource]}
+    hook = {"name": "adder.example.com", "rules": [rule]}
+    adder = {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration", "metadata": {"name": "adder"},
+        "webhooks": [hook],
+    }  # fmt: skip
+    full = snapshot(node("gpu-0", pool="gpu", gpus=1), deployment("serve", ["gpu-0"], SERVE), adder)
+    warning = asked("patch-image", full).warning
+    assert warning.startswith("headroom: this rollout would be stuck")
+    assert ("but webhooks may decide otherwise" in warning) is said
+
+
 @pytest.mark.parametrize("name", ["patch-image", "restart"])
 def test_what_kueue_admits_is_not_known(name: str) -> None:
     written = copy.deepcopy(STEPS[name]["request"]["object"])

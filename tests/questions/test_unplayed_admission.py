@@ -17,6 +17,7 @@ from planner.cli import main
 from planner.kubernetes.admission_hooks import _ROWS, HookChanges, known_hook
 from planner.kubernetes.records import AdmissionHook, FrozenMap, PodSpec, Template
 from tests.architecture.tree import ROOT
+from tests.builders.objects import WHOLE, Item, node, pod, pod_spec
 
 CASES: Final = ROOT / "tests/questions/cases"
 PODS: Final = [
@@ -175,3 +176,28 @@ def test_what_may_only_refuse_lets_no_stuck_rollout_through(
     document = asked(capsys, "gate", gatekeeper, "-f", change, "-o", "json", status=2)
     told = {one["about"]: one["could_change"] for one in doubts_of(document)}
     assert told[GATEKEEPER] == "nothing"
+
+
+# ── pods that make way ───────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("output", ["text", "json", "markdown", "junit", "sarif", "github"])
+def test_pods_that_are_preempted_are_named_in_each_format(
+    output: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    high: Item = {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": "high"},
+        "value": 9,
+    }
+    change = json.loads(CHANGE.read_text())
+    spec = change["spec"]["template"]["spec"]
+    cluster, manifest = tmp_path / "cluster.json", tmp_path / "change.json"
+    manifest.write_text(json.dumps(change))
+    for is_high in (True, False):
+        victim = pod("victim", pod_spec(gpus=1), on="gpu-0")
+        items = [*WHOLE, high, node("gpu-0", gpus=1), victim]
+        cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        spec["priorityClassName"] = "high" if is_high else ""
+        manifest.write_text(json.dumps(change))
+        said = asked(capsys, "gate", cluster, "-f", manifest, "-o", output, status=0 if is_high else 2)
+        assert ("ml/victim" in said) is is_high
