@@ -133,6 +133,8 @@ class Templated(Record):
     is_reviewed : whether the webhook is asked about each write: not of what controllers make all day (Pods, ReplicaSets, Jobs)
     also : (where, names of fields there) that change neither how many pods there are nor where they go, or are read elsewhere. What
         stands neither here (with a dot behind it: as long as it says nothing) nor in `sets`, `groups` and `suspend` may do so: its pods aren't told; () of Kubernetes' own kinds
+    defaults, schema : (where, ``name=value`` there) that the schema of its CRD writes into an object that says nothing, each of which
+        means what nothing means; and the project's version whose CRD that is, "" of one that wasn't read
     notes : the same of annotations and labels, as `KnownNotes` has them; asked of those that its project, or one that it hangs on, reads
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
     scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
@@ -154,6 +156,8 @@ class Templated(Record):
     composes: Callable[[Document], Composed] | None = None
     counted: Callable[[Document], Composed] | None = None
     also: tuple[tuple[str, str], ...] = ()
+    defaults: tuple[tuple[str, str], ...] = ()
+    schema: str = ""
     notes: str = ""
     stops: str = ""
     scheduler: str = ""
@@ -244,7 +248,7 @@ def _spelled(text: str) -> str:
 def _row(row: Document) -> Templated:
     """A row of ``pod_templates.json``; what it computes with is called as in `planner.kubernetes.composed`."""
     told = {
-        "also": [(where, _spelled(names)) for where, names in row.get("also", ())],
+        **{key: [(where, _spelled(names)) for where, names in row.get(key, ())] for key in ("also", "defaults")},
         "notes": _spelled(row.get("notes", "")),
         "updates": RULES[row["updates"]] if "updates" in row else None,
     }
@@ -373,7 +377,7 @@ def strange_places(row: Templated, document: Document) -> list[str]:
 def _known(row: Templated) -> Tree:
     """The fields that are read of a document, or change nothing."""
     paths = [row.suspend, row.groups.path if row.groups else "", *_MANAGED]
-    paths += [f"{where}.{name}" for where, names in row.also for name in names.split()]
+    paths += [f"{where}.{name}" for where, names in (*row.also, *row.defaults) for name in names.split()]
     for one in row.sets:
         fields = _WORDS["*pod"].split() if one.is_spec and not one.template else [one.template, one.fallback]
         fields += [name for count in one.counts for name in (count.path, count.at_least, count.at_most)]

@@ -3,12 +3,14 @@ places them where."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Tree = dict[str, "Tree"]
-"""Names of fields → what is known below them, nothing for all; ``[]`` is each of a list, ``{}`` each of a map."""
+"""Names of fields → what is known below them, nothing for all; ``[]`` is each of a list, ``{}`` each of a map, ``name=value`` a field that
+is known with that value alone (`with_value`)."""
 
 _OF_ALL: Final = ("apiVersion", "kind", "metadata", "status")
 _READ: Final = re.compile(
@@ -28,7 +30,9 @@ def tree(paths: Iterable[str]) -> Tree:
     """What is known, of paths: ``spec.tasks[].replicas``; with a dot behind it of a field nothing below is."""
     found: Tree = {key: {} for key in _OF_ALL}
     for path in sorted(paths, key=len):
-        at, parts = found, path.replace("[]", ".[]").replace("{}", ".{}").split(".")
+        place_of, *value = path.split("=", 1)
+        at, parts = found, place_of.replace("[]", ".[]").replace("{}", ".{}").split(".")
+        parts[-1] = "=".join((parts[-1], *value))
         for place, part in enumerate(parts):
             if part in at and not at[part]:  # all below it is known
                 break
@@ -37,7 +41,7 @@ def tree(paths: Iterable[str]) -> Tree:
 
 
 def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
-    """The paths of what says something and isn't known."""
+    """The paths of what says something and isn't known; a name that is known as ``name=value`` says nothing with that value."""
     if not known or _says_nothing(value):
         return
     if isinstance(value, Mapping):
@@ -46,13 +50,18 @@ def strange_fields(value: Any, known: Tree, path: str = "") -> Iterator[str]:
             where = f"{path}.{key}".lstrip(".")
             if below is not None:
                 yield from strange_fields(one, below, where)
-            elif not _says_nothing(one, str(key)):
+            elif not _says_nothing(one, str(key)) and with_value(str(key), one) not in known:
                 yield where
     elif isinstance(value, list) and "[]" in known:
         for place, one in enumerate(value):
             yield from strange_fields(one, known["[]"], f"{path}[{place}]")
     else:
         yield path
+
+
+def with_value(name: str, value: object) -> str:
+    """How a name is listed that is known with one value alone: ``priority=0``; text in quotes, so that ``"0"`` is another."""
+    return f"{name}={json.dumps(value, sort_keys=True, default=str)}"
 
 
 def _says_nothing(value: object, name: str = "") -> bool:

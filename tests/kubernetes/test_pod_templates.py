@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,11 +11,14 @@ from planner.kubernetes.kinds import _ROWS
 from planner.kubernetes.pod_templates import (
     TEMPLATED,
     Gang,
+    Templated,
     found_sets,
     group_count,
     hidden_templates,
     resource_of,
     templated,
+    told_lists,
+    untold_places,
     waits_of,
 )
 
@@ -247,3 +251,66 @@ def test_a_revision_begins_with_the_larger_of_its_first_and_its_least_scale(
     metadata = {"annotations": {f"autoscaling.knative.dev/{name}": value for name, value in annotations.items()}}
     found = sets("Service", "serving.knative.dev", {"template": {**TEMPLATE, "metadata": metadata}})
     assert [number for _, number, _ in found] == [count]
+
+
+def put(document: Any, path: str, value: Any) -> None:
+    """Writes `value` at a path of a row, once in a list (``[]``) and once in a map (``{}``)."""
+    *names, last = path.split(".")
+    for name in names:
+        key, is_list, is_map = name.removesuffix("[]").removesuffix("{}"), name.endswith("[]"), name.endswith("{}")
+        document = document.setdefault(key, [{}] if is_list else {"Worker": {}} if is_map else {})
+        document = document[0] if is_list else document["Worker"] if is_map else document
+    document[last] = value
+
+
+def bare(row: Templated) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "kind": row.kind,
+        "apiVersion": f"{row.group}/{row.versions[0]}",
+        "metadata": {"name": "x"},
+    }
+    for one in row.sets:
+        if not one.is_optional:
+            put(document, f"{one.base}.{one.template}".lstrip("."), json.loads(json.dumps(TEMPLATE)))
+    if row.kind == "JobSet":
+        put(document, "spec.replicatedJobs[].name", "workers")  # without one its group names it
+    return document
+
+
+def schema_defaults(row: Templated) -> list[tuple[str, Any]]:
+    each = [(f"{where}.{name}", *name.split("=", 1)) for where, names in row.defaults for name in names.split()]
+    return [(path.split("=")[0], json.loads(value)) for path, _, value in each]
+
+
+READ = [row for row in TEMPLATED if row.schema]
+
+
+def test_schemas_of_the_kinds_whose_changes_are_played_were_read() -> None:
+    assert {row.kind for row in READ} >= {
+        "RayCluster", "RayService", "RayJob", "RayCronJob", "JobSet", "LeaderWorkerSet", "Rollout", "MPIJob", "PyTorchJob",
+    }  # fmt: skip
+    assert all(row.schema for row in TEMPLATED if row.defaults)
+
+
+@pytest.mark.parametrize("row", [row for row in READ if row.defaults], ids=lambda row: f"{row.kind}.{row.group}")
+def test_every_default_of_a_schema_is_neutral(row: Templated) -> None:
+    """An object as the API server gives it back is told as the manifest that it came from: KubeRay 1.7 writes ``priority: 0``."""
+    plain, whole = bare(row), bare(row)
+    defaults = schema_defaults(row)
+    assert defaults
+    for path, value in defaults:
+        put(whole, path, value)
+    assert whole != plain
+    assert untold_places(row, whole, told_lists(row, whole)) == untold_places(row, plain, told_lists(row, plain)) == []
+    numbers = [[(one.role, one.count) for one in found_sets(row, each, with_none=True)] for each in (plain, whole)]
+    assert numbers[0] == numbers[1]
+
+
+@pytest.mark.parametrize("kind", ["RayCluster", "RayService", "RayJob", "RayCronJob"])
+@pytest.mark.parametrize("value", [1, -1, "0", False, {"value": 0}])
+def test_another_priority_than_the_default_of_a_ray_group_is_not_known(kind: str, value: Any) -> None:
+    row = next(row for row in TEMPLATED if row.kind == kind)
+    document = bare(row)
+    [path] = [path for path, _ in schema_defaults(row) if path.endswith(".priority")]
+    put(document, path, value)
+    assert untold_places(row, document, told_lists(row, document)) == [path.replace("[]", "[0]")]

@@ -33,6 +33,15 @@ def test_all_else_is_strange_unless_it_says_nothing() -> None:
     ]
 
 
+def test_a_name_may_be_known_with_one_value_alone() -> None:
+    known = tree(("spec.tasks[].replicas", 'spec.tasks[].mode="a.b"', "spec.tasks[].rank=0"))
+    assert list(strange_fields({"spec": {"tasks": [{"replicas": 2, "mode": "a.b", "rank": 0}]}}, known)) == []
+    others: list[dict[str, object]] = [{"mode": "a", "rank": 1}, {"mode": {"a": "b"}, "rank": "0"}, {"rank": False}]
+    assert list(strange_fields({"spec": {"tasks": others}}, known)) == [
+        f"spec.tasks[{place}].{name}" for place, one in enumerate(others) for name in one
+    ]
+
+
 def test_another_shape_than_listed_is_strange() -> None:
     assert list(strange_fields({"spec": ["a"]}, KNOWN)) == ["spec"]
     assert list(strange_fields({"spec": {"tasks": {"replicas": 1}}}, KNOWN)) == ["spec.tasks.replicas"]
