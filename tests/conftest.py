@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from planner.ground import collector
-from tests import quick
+from tests import quick, seen
 
 # The same examples on every machine and in every run; a slow machine is not a failing test.
 HOUSE = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -70,6 +70,13 @@ def pytest_runtest_teardown() -> None:
     """A command puts its cluster aside from the garbage collector for as long as it runs (`planner.ground.collector.put_aside`); here
     the process goes on with the next test."""
     collector.take_back()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _premises_hold(request: pytest.FixtureRequest) -> Generator[None, None, None]:
+    """What a test's cases are about was there in one of them (`tests.seen.premise`)."""
+    yield
+    assert seen.unheld(request.node.nodeid) == []
 
 
 def pytest_unconfigure() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.house import documents, files, names, pages, rooms
+from tests.house import documents, empty, files, names, pages, rooms
 from tests.house.__main__ import CHECKS
 from tests.house.check import Check
 
@@ -66,6 +66,14 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
         (rooms.loose, ("@dataclass\nclass A: ...", "@dataclass(slots=True)\nclass A: ..."), ("@dataclass(frozen=True)\nclass A: ...",)),
         (rooms.long_functions, ("def f():\n" + "    pass\n" * 30,), ("def f():\n" + "    pass\n" * 29,)),
         (pages.arithmetic, ("a + 1", "sum(x)", "a -= 1", "round(x)"), ("a.sum()", "print(x)", "f(a)")),
+        (
+            empty.empty,
+            ("def test_a():\n for x in found:\n  assert x", "def test_a():\n for x in (1,):\n  for y in x:\n   assert y"),
+            (
+                "def test_a():\n for x in each(found):\n  assert x", "def test_a():\n for x in CASES:\n  assert x",
+                "def test_a():\n for x in found:\n  assert x\n assert found", "def a():\n for x in found:\n  assert x",
+            ),
+        ),
         (pages.markup, ("st.write(x, unsafe_allow_html=True)",), ("st.write(x, help=y)",)),
     ],
 )  # fmt: skip

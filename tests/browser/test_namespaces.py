@@ -25,6 +25,7 @@ from tests.browser.test_live import Served, wait
 from tests.browser.test_sign_in import arrive, heard, provider, sign_in
 from tests.builders.teams import shared, team
 from tests.ports import reserved
+from tests.seen import each
 from tests.sources import kubeconfigs
 from tests.sources.api_server import Tls, api_server
 from tests.sources.living import LivingCluster
@@ -138,7 +139,7 @@ def people(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def test_one_after_the_other_on_the_same_page(people: tuple[Person, Person], path: str) -> None:
     otter, zebra = people
     first = [(zebra, otter), (otter, zebra)]
-    for person, other in reversed(first) if len(path) % 2 else first:
+    for person, other in each(reversed(first) if len(path) % 2 else first):
         person.sent.clear()
         text = person.open(path)
         person.download()

@@ -21,6 +21,7 @@ from tests.builders.objects import read_items
 from tests.capacity.plain_packing import PlainPacking
 from tests.reference.random_clusters import random_case
 from tests.reference.ruled_clusters import ruled_case
+from tests.seen import each
 
 
 def _thinned(whole: Snapshot, seed: int) -> Snapshot:
@@ -61,7 +62,7 @@ def test_the_quick_way_is_the_plain_way(make: Callable[[int], Snapshot], seed: i
     snapshot = make(seed)
     rng, cluster = random.Random(seed), Cluster(snapshot)
     keys = workload_keys(snapshot)
-    for pool in nodes_alike(snapshot.nodes, {node.name: node_pool(node) for node in snapshot.nodes}):
+    for pool in each(nodes_alike(snapshot.nodes, {node.name: node_pool(node) for node in snapshot.nodes})):
         names = {snapshot.nodes[i].name for i in pool}
         here = sorted({keys[pod.uid] for pod in snapshot.pods if pod.node_name in names and pod.owner})
         movers = [key for key in here if rng.random() < 0.6]

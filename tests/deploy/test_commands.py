@@ -312,12 +312,15 @@ def test_what_was_lent_for_a_rollout_is_given_back_whatever_happens(shell: Shell
         assert (ran.status != 0) is ("Given back: kubectl scale deployment/api -n prod --replicas=2" in ran.said)
 
 
-@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet", "Deployment"])
-@pytest.mark.parametrize("strategy", ["RollingUpdate", "OnDelete"])
+@pytest.mark.parametrize(
+    ("kind", "strategy"),
+    [
+        ("StatefulSet", "RollingUpdate"), ("StatefulSet", "OnDelete"), ("DaemonSet", "RollingUpdate"),
+        ("DaemonSet", "OnDelete"), ("Deployment", "RollingUpdate"),
+    ],
+)  # fmt: skip
 def test_every_workload_is_waited_for(kind: str, strategy: str, shell: Shell) -> None:
     """kubectl refuses to follow what is updated on deletion."""
-    if (kind, strategy) == ("Deployment", "OnDelete"):
-        return
     field = "strategy" if kind == "Deployment" else "updateStrategy"
     spec = {**SELECTED, field: {"type": strategy}} | ({"serviceName": "new"} if kind == "StatefulSet" else {})
     change: Item = {

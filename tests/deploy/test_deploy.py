@@ -22,6 +22,7 @@ from planner.serve.paths import REVIEWS
 from planner.sources import access, demo
 from planner.sources.prices import embedded_book
 from tests.architecture.tree import ROOT
+from tests.seen import each
 from tests.sources.prometheus_server import programs
 
 DEPLOY = ROOT / "deploy"
@@ -190,7 +191,7 @@ def test_files_are_in_the_index() -> None:
 
 def test_cron_jobs_run_commands_that_there_are() -> None:
     """Their arguments are put to the command line itself, which stops at --help."""
-    for one in objects("snapshot.yaml"):
+    for one in each(objects("snapshot.yaml")):
         (container,) = one["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
         assert container["command"][0] == "headroom"
         ran = CliRunner().invoke(headroom, [*container["command"][1:], "--help"])

@@ -18,6 +18,7 @@ from planner.kubernetes.records import CommandForm, Finding, FrozenMap, Strategy
 from planner.sources import demo
 from tests.builders.objects import read_items
 from tests.inventory.objects import container, gpu_container, named, template, workload
+from tests.seen import each
 
 Object = dict[str, Any]
 SHELL = ["sh", "-c", "python worker.py"]
@@ -396,7 +397,7 @@ def test_a_suspended_job_may_change_its_template() -> None:
 
 # ── documents ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_every_workload_of_the_demo_reads_back_from_its_document() -> None:
-    for one in demo.read().workloads:
+    for one in each(demo.read().workloads):
         assert read_changed(one, document_of(one)) == one
 
 

@@ -16,6 +16,7 @@ from planner.sources import demo
 from planner.sources.data import data_folder
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
 from tests.inventory.objects import a_list, container, gpu_node, named, template, workload
+from tests.seen import each
 
 Object = dict[str, Any]
 
@@ -136,7 +137,7 @@ def test_a_job_that_is_there_already_is_not_run_again() -> None:
 def test_lists_and_several_documents_json_and_yaml() -> None:
     items = [plain(), workload("StatefulSet", "db"), named("Lease", api_version="coordination.k8s.io/v1")]
     texts = [json.dumps(a_list(*items)), yaml.safe_dump_all(items), "\n---\n".join(json.dumps(one) for one in items)]
-    for text in texts:
+    for text in each(texts):
         manifest = read_manifest(text, SNAPSHOT)
         assert [one.after.key for one in manifest.workloads] == ["Deployment/prod/app", "StatefulSet/prod/db"]
         assert manifest.other_kinds == {"Lease": 1}

@@ -18,6 +18,7 @@ from planner.inventory.records import pod_texts
 from planner.inventory.records import pods as pods_module
 from planner.kubernetes.records import Finding, Snapshot
 from tests.quick import examples
+from tests.seen import each
 
 CONTAINERS: Final = '"containers":[{"name":"main","image":"app:1","volumeMounts":[{"name":"kube-api-access-TOKEN"}]}]'
 VOLUMES: Final = '"volumes":[{"name":"kube-api-access-TOKEN","projected":{}},{"name":"cache","emptyDir":{}}]'
@@ -259,7 +260,7 @@ def test_a_text_of_the_same_length_that_is_another_is_not_taken_for_the_last() -
         text_of(24, spec, STATUSES[0], "gke_a_24", "00024"),
         text_of(25, spec, STATUSES[0], "gke-a-25", "0-025"),
     ]
-    for one in odd:
+    for one in each(odd):
         assert len(read_both_ways([*pods, one, *pods[:1], one]).pods) >= len(pods)
     read_both_ways([*pods, *odd])
 

@@ -13,6 +13,7 @@ from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Workload
 from tests.builders.objects import read_items
+from tests.seen import premise
 
 RECORDED = json.loads(gzip.decompress(Path("tests/conformance/patches.json.gz").read_bytes()))
 BEFORE = RECORDED["before"]
@@ -30,7 +31,7 @@ def read(spec: Any) -> Workload:
 def test_a_patch_gives_what_the_api_server_gave(case: dict[str, Any]) -> None:
     before = read(BEFORE["spec"])
     asked = WorkloadChange(workload=before.key, patch=json.dumps(case["patch"]), new_revision=False)
-    if case["status"] != 200:
+    if not premise(case["status"] == 200):
         with pytest.raises(ChangeError):
             apply_change(before, asked)
         return

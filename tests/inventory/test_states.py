@@ -27,6 +27,7 @@ from planner.questions.rollout import answer as rollout
 from planner.rollout.answers import Verdict
 from planner.sources.cluster import read_cluster
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.seen import each
 
 WORKER = "Deployment/ml/worker"
 
@@ -189,7 +190,7 @@ def test_a_folder_of_two_days_is_answered_by_the_later(tmp_path: Path) -> None:
         "today": [node("gpu-0", gpus=2), state(worker(1)[0], "20"), *worker(1)[1:]],
     }
     days["yesterday"][0]["metadata"]["resourceVersion"], days["today"][0]["metadata"]["resourceVersion"] = "10", "20"
-    for order in permutations(days):
+    for order in each(permutations(days)):
         folder = tmp_path / "-".join(order)
         folder.mkdir()
         for number, day in enumerate(order):

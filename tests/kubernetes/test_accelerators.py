@@ -34,6 +34,7 @@ from planner.kubernetes.nodes import (
 from planner.kubernetes.records import FrozenMap, Node
 from planner.sources import accelerators as source
 from planner.sources.prices import embedded_book
+from tests.seen import each
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +211,7 @@ def test_one_model_has_one_name() -> None:
 
 
 def test_the_price_books_names_are_the_same() -> None:
-    for gpu in embedded_book().gpu_models.values():
+    for gpu in each(embedded_book().gpu_models.values()):
         assert model_named(gpu.model) in (gpu.model, "H100")  # GKE sells H100s with another network as H100-MEGA
         assert model_named(gpu.gke_accelerator) == model_named(gpu.model)
 

@@ -17,6 +17,7 @@ import pytest
 
 from tests.architecture.tree import ROOT, project_files
 from tests.ports import reserved
+from tests.seen import each
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_everything_is_in_it(wheel: Path) -> None:
 
 def test_nothing_in_it_imports_a_package_called_planner(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        for name in (one for one in archive.namelist() if one.endswith(".py")):
+        for name in each(one for one in archive.namelist() if one.endswith(".py")):
             for node in ast.walk(ast.parse(archive.read(name))):
                 modules = [one.name for one in node.names] if isinstance(node, ast.Import) else []
                 modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []

@@ -9,6 +9,7 @@ import pytest
 from planner.kubernetes.records import Snapshot
 from tests.browser.dashboard import pages
 from tests.pages.visiting import said, visit
+from tests.seen import premise
 
 PAGES = [path or "overview" for path, _ in pages()]
 NOTHING = Snapshot(taken_at=0.0, source="nothing", digest="0")
@@ -33,6 +34,6 @@ def test_page_says_something_sensible_of_an_empty_snapshot(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_charts_and_tables_have_a_name(page: str) -> None:
-    app = visit(page)
-    for chart in app.get("plotly_chart"):
+    charts = visit(page).get("plotly_chart")
+    for chart in charts if premise(charts) else ():  # a page may have none
         assert len(chart.proto.alt.split()) > 2

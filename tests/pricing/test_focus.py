@@ -21,6 +21,7 @@ from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import aks, eks
+from tests.seen import each
 
 Row = dict[str, Any]
 SPEC: Final = {
@@ -96,7 +97,7 @@ def test_the_columns_are_those_of_the_specification() -> None:
 
 
 def test_each_value_has_its_type_and_form(rows: list[Row]) -> None:
-    for row in rows:
+    for row in each(rows):
         assert set(row) == {*COLUMNS, *OWN}
         for name, told in SPEC.items():
             value = row[name]
@@ -119,7 +120,7 @@ def test_each_value_has_its_type_and_form(rows: list[Row]) -> None:
 
 
 def test_nulls_are_where_the_specification_wants_them(rows: list[Row]) -> None:
-    for row in rows:
+    for row in each(rows):
         for name, is_wanted in NOT_NULL_JUST_WHEN.items():
             assert (row[name] is not None) == is_wanted(row), f"{name}: {row['ChargeDescription']}"
         assert [name for name in NEVER_NULL if row[name] is None] == []
@@ -129,7 +130,7 @@ def test_nulls_are_where_the_specification_wants_them(rows: list[Row]) -> None:
 
 
 def test_a_unit_price_times_a_quantity_is_the_cost(rows: list[Row]) -> None:
-    for row in rows:
+    for row in each(rows):
         for kind in ("List", "Contracted"):
             product = row[f"{kind}UnitPrice"] * row["PricingQuantity"]
             assert product == pytest.approx(row[f"{kind}Cost"], abs=2e-6), row["ChargeDescription"]
@@ -139,7 +140,7 @@ def test_a_commitment_s_purchase_is_what_its_use_costs(rows: list[Row]) -> None:
     """ "The sum of EffectiveCost where ChargeCategory is Usage MUST equal the sum of BilledCost where it is Purchase"; what is
     bought is what is used and what isn't."""
     sums: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for row in rows:
+    for row in each(rows):
         if row["CommitmentDiscountId"] is not None:
             own = sums[row["CommitmentDiscountId"]]
             kind = row["ChargeCategory"]
@@ -153,13 +154,13 @@ def test_a_commitment_s_purchase_is_what_its_use_costs(rows: list[Row]) -> None:
                 )
             else:
                 assert (row["PricingCategory"], row["BilledCost"]) == ("Committed", 0)
-    for own in sums.values():
+    for own in each(sums.values()):
         assert own["Usage"] == pytest.approx(own["Purchase"], abs=0.006)
         assert own["Usage hours"] == pytest.approx(own["Purchase hours"], abs=0.05)  # a cent is 0.025 h
 
 
 def test_the_periods_are_a_calendar_month_and_the_row_says_that_it_is_a_projection(rows: list[Row]) -> None:
-    for row in rows:
+    for row in each(rows):
         assert row["BillingPeriodStart"][8:] == "01T00:00:00Z" == row["BillingPeriodEnd"][8:]
         assert (row["ChargePeriodStart"], row["ChargePeriodEnd"]) == (
             row["BillingPeriodStart"],

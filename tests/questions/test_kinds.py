@@ -28,6 +28,7 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_container, gpu_node, named, owned_by, pod, template, workload
+from tests.seen import each
 
 ONE_GPU: Final = {"containers": [gpu_container()]}
 QUEUE: Final = {"kueue.x-k8s.io/queue-name": "team"}
@@ -541,7 +542,7 @@ def test_no_value_of_an_object_is_kept() -> None:
         ),
         custom("NIMService", "apps.nvidia.com/v1alpha1", {"env": env, secret: 1, "args": [secret]}),
     )
-    for document in documents:
+    for document in each(documents):
         document["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(document)}
         snapshot = cluster(document)
         assert snapshot.unplayed

@@ -24,6 +24,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
 from tests.builders.objects import read_items
 from tests.inventory.objects import gpu_container, gpu_node, named, pod
+from tests.seen import premise
 
 _ANSWERS: Final = {"completes": 0, "stuck": 2, "unknown": 4, "refused": 1}
 
@@ -75,7 +76,7 @@ def statuses(snapshot: Snapshot, manifest: str) -> dict[str, int]:
 def test_a_manifest_is_answered_or_not_known_with_its_gpus(name: str) -> None:
     answer, gpus, manifest = CASES[name]
     assert statuses(FREE, manifest) == dict.fromkeys(("gate", "rollout", "where"), _ANSWERS[answer])
-    if answer == "refused":
+    if not premise(answer != "refused"):
         return
     found = gate.answer(FREE, GateSettings(manifest=manifest))
     assert sum(one.more_gpus or 0 for one in found.workloads) == gpus

@@ -16,6 +16,7 @@ from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from planner.spot.fleet import fleet_savings
 from planner.spot.suitability import Fitness, check_workload
+from tests.seen import each
 
 BOOK = embedded_book()
 WORKER, LLM = "Deployment/prod/ml-worker", "Deployment/prod/llm-serve"
@@ -77,7 +78,7 @@ def test_what_leaves_one_pool_is_shared_by_what_each_bears(snapshot: Snapshot) -
         "Job/batch/embed-nightly": 811.07,
     }
     saved = 4 * (1_875.71 - 508.75)
-    for workload, usd in borne.items():
+    for workload, usd in each(borne.items()):
         assert moves[workload].saved_usd == pytest.approx(saved * usd / sum(borne.values()), abs=0.05)
 
 

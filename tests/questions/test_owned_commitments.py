@@ -30,6 +30,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
 from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import SpotSettings
+from tests.seen import each
 
 WORKER = "Deployment/prod/ml-worker"
 HEAD = "machine_type,region,nodes,term,usd_per_hour,id\n"
@@ -106,7 +107,7 @@ def test_others_that_stay_use_the_commitments_on() -> None:
         if spot_inputs.derive(demo.read(), few, key).machine_types == ("n1-standard-8",)
         and 0 < (spot_inputs.derive(demo.read(), few, key).values["nodes"] or 0) <= 4
     ]  # fmt: skip
-    for key in smaller:
+    for key in each(smaller):
         assert spot_inputs.derive(demo.read(), few, key).values.get("committed_nodes") is None
 
 

@@ -42,6 +42,7 @@ from tests.capacity.test_certificate import asked, random_case
 from tests.capacity.test_making_room import four_halves
 from tests.rollout.rollouts import WORKER, rolling
 from tests.rollout.test_admission import quota
+from tests.seen import each
 
 PLANNED = 12  # random clusters; 60 were tried
 POOLS = {"a": "gpu-t4", "b": "gpu-a100"}
@@ -181,7 +182,7 @@ def test_what_the_plan_makes_rollable_is_so_once_it_is_applied() -> None:
     found = planned()
     applied = after(demo.read(), found)
     lines = {line.workload: line for line in overview(applied).workloads}
-    for turn in found.order:
+    for turn in each(found.order):
         if loans := lent(found, turn):
             fewer = [re.findall(r"scale deployment/(\S+) -n (\S+) --replicas=(\d+)", one.command)[0] for one in loans]
             scaled = [

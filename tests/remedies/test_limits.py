@@ -19,6 +19,7 @@ from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import deployment, node, pod_spec, snapshot
+from tests.seen import each
 
 ROOM = Path(limits.__file__).parent
 NINE = [node(f"n{i}", pool="gpu", gpus=1) for i in range(9)]
@@ -97,5 +98,5 @@ def test_every_limit_of_a_lever_has_its_words() -> None:
         "CURED",
         "MOVES_NODES",
     )
-    for name in levers:
+    for name in each(levers):
         assert getattr(limits, name).words, name

@@ -24,6 +24,7 @@ from planner.scheduling.cluster import Cluster
 from tests.conformance.comparison import cases
 from tests.conformance.kind_cases import _LISTS
 from tests.conformance.rollout_cases import revisions_of
+from tests.seen import each
 
 HERE = Path(__file__).parents[1] / "conformance" / "kinds"
 Object = dict[str, Any]
@@ -157,7 +158,7 @@ def test_whose_end_is_waited_for_on_a_silent_node(project: str, name: str, on: s
 
 @pytest.mark.parametrize("project", ["argo-rollouts", "leaderworkerset"])
 def test_one_at_rest_is_not_in_flight(project: str) -> None:
-    for name, case in cases(HERE / project):
+    for name, case in each(cases(HERE / project)):
         assert in_flight(Cluster(read(case["cluster"]["items"]))) == () or "competitor" in name, name
 
 

@@ -44,6 +44,7 @@ from planner.serve.review import Review, Silence, read_request, review
 from planner.sources.prices import embedded_book
 from planner.spot.assumptions import SpotSettings
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
+from tests.seen import each
 
 WEB = "Deployment/ml/web"
 GIVEN = Given(book=embedded_book())
@@ -167,11 +168,10 @@ def numbers_of_others(name: str, kinds: tuple[str, ...]) -> tuple[dict[tuple[str
 @pytest.mark.parametrize("kinds", TAKEN, ids=",".join)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_number_hangs_on_a_list_that_was_not_seen(name: str, kinds: tuple[str, ...]) -> None:
-    for state in (
-        STATES if DEPLOYMENT.name not in kinds else STATES[:2]
-    ):  # a workload of a part of the list is answered for
+    # A workload of a part of the list is answered for.
+    for state in STATES if DEPLOYMENT.name not in kinds else STATES[:2]:
         said = numbers(name, without(kinds, state))
-        for other in numbers_of_others(name, kinds):
+        for other in each(numbers_of_others(name, kinds)):
             hanging = {
                 path: (is_said, other[path]) for path, is_said in said.items() if other.get(path, is_said) != is_said
             }
@@ -182,7 +182,7 @@ def test_no_number_hangs_on_a_list_that_was_not_seen(name: str, kinds: tuple[str
 def test_no_series_hangs_on_a_list_that_was_not_seen(kinds: tuple[str, ...]) -> None:
     for state in STATES:
         said = series(without(kinds, state))
-        for other in map(series, others(kinds)):
+        for other in each(map(series, others(kinds))):
             assert not {name for name, number in said.items() if other.get(name, number) != number}
 
 

@@ -24,6 +24,7 @@ from planner.questions.question import NOTHING
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from tests.builders import ml_platform
+from tests.seen import each
 
 CLUSTER = demo.KINDS_NAME
 NO_CLUSTER = {
@@ -113,7 +114,7 @@ def test_each_object_applied_again_changes_nothing(cluster: Snapshot) -> None:
         {key: value for key, value in one.items() if key != "status"} for one in copy.deepcopy(document["items"])
         if (one["kind"], one["apiVersion"].rpartition("/")[0]) in {(each.kind, each.group) for each in LISTED.values() if each.asks_webhook}
     ]  # fmt: skip
-    for one in manifest:
+    for one in each(manifest):
         one["metadata"] = {key: one["metadata"][key] for key in ("name", "namespace") if key in one["metadata"]}
         answer = gate.answer(cluster, GateSettings(manifest=json.dumps(one)))
         assert (answer.exit_status, answer.workloads) == (0, ()), (one["kind"], str(answer.sentence))

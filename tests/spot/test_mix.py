@@ -9,6 +9,7 @@ from planner.spot.economics import savings
 from planner.spot.mix import mix
 from planner.spot.months import simulate
 from tests.quick import examples
+from tests.seen import each
 from tests.spot.test_economics import BASE, cases
 
 
@@ -26,7 +27,7 @@ def test_every_share_from_none_to_all() -> None:
 def test_a_point_of_the_mix_is_the_estimate_with_that_base() -> None:
     case = replace(BASE, runs=500, availability=0.9)
     months = simulate(case)
-    for point in mix(case, months).points:
+    for point in each(mix(case, months).points):
         found = savings(replace(case, base_nodes=point.base_nodes), months)
         assert found.net_usd == point.net_usd
         assert found.shortfall_hours == point.shortfall_hours
