@@ -48,7 +48,14 @@ MAY: Final[dict[str, set[str]]] = {
         "GKE_ACCELERATOR_COUNT",
     },  # whose prices the book has
     "planner/spot/windows.py": {"AUTOPILOT_PREFIX", "GKE", "GKE_NOTICE"},  # notices that hang on GKE's version and mode
-    "planner/spot/checks.py": {"GKE", "GKE_ACCELERATOR", "GKE_NODE_POOL"},  # gcloud's commands
+    "planner/spot/checks.py": {
+        "AKS",
+        "EKS",
+        "GKE",
+        "GKE_ACCELERATOR",
+        "GKE_NODE_POOL",
+    },  # gcloud's, aws' and az' commands
+    "planner/capacity/quota.py": {"GKE"},  # it alone has a quota of GPUs
 }
 
 

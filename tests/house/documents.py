@@ -14,9 +14,9 @@ from tests.house.check import Check
 
 _LINK: Final = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 _TARGET: Final = re.compile(r"`make ([a-z-]+)")
-_PLACE: Final = re.compile(
-    r"^\| (?P<rule>[^|]+) \| `(?P<path>planner/[\w/]+\.py)` (?P<names>`[\w.]+`(?:, `[\w.]+`)*) \|$", re.MULTILINE
-)
+_NAMES: Final = r"`planner/[\w/]+\.py` `[\w.]+`(?:, `[A-Za-z_][\w.]*`)*"
+_PLACE: Final = re.compile(rf"^\| (?P<rule>[^|]+) \| (?P<places>{_NAMES}(?:, {_NAMES})*) \|$", re.MULTILINE)
+_OF_A_MODULE: Final = re.compile(r"`(planner/[\w/]+\.py)` ((?:(?:, )?`[A-Za-z_][\w.]*`)+)")
 WHERE_IS: Final = "docs/where-is.md"
 WHO_ACTS: Final = "docs/rollout.md"
 
@@ -74,14 +74,19 @@ def _no_targets(path: Path) -> Iterator[str]:
     yield from (f"{path}:{number} {name}" for number, name in _numbered(path, _TARGET) if name not in _targets())
 
 
-def places() -> list[tuple[str, tuple[str, ...]]]:
-    """(module, names in it) of each row of the table of rules."""
-    return [(row["path"], tuple(re.findall(r"`([\w.]+)`", row["names"]))) for row in _PLACE.finditer(_text(WHERE_IS))]
+def places(rows: str | None = None) -> list[tuple[str, tuple[str, ...]]]:
+    """(module, names in it) of each row of the table of rules; a rule may stand in several modules."""
+    table = _text(WHERE_IS) if rows is None else rows
+    return [
+        (path, tuple(re.findall(r"`([\w.]+)`", names)))
+        for row in _PLACE.finditer(table)
+        for path, names in _OF_A_MODULE.findall(row["places"])
+    ]
 
 
 @cache
 def defined(path: str) -> frozenset[str]:
-    """The functions, classes and tables of a module, and of its classes the methods: ``Pod.holds_room``."""
+    """The functions, classes and tables of a module, and of its classes the methods and fields: ``Pod.holds_room``."""
     found = set()
     for node in parsed(Path(path)).body if (ROOT / path).exists() else ():
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -90,6 +95,8 @@ def defined(path: str) -> frozenset[str]:
             found.add(node.target.id)
         if isinstance(node, ast.ClassDef):
             found |= {f"{node.name}.{below.name}" for below in node.body if isinstance(below, ast.FunctionDef)}
+            fields = (below.target for below in node.body if isinstance(below, ast.AnnAssign))
+            found |= {f"{node.name}.{field.id}" for field in fields if isinstance(field, ast.Name)}
     return frozenset(found)
 
 
@@ -100,13 +107,11 @@ def _rows() -> list[tuple[int, str]]:
 
 def elsewhere(row: tuple[int, str]) -> Iterator[str]:
     number, text = row
-    place = _PLACE.match(text)
-    if place is None:
+    found = places(text)
+    if not found:
         yield f"{WHERE_IS}:{number} is no place: {text}"
-        return
-    for name in re.findall(r"`([\w.]+)`", place["names"]):
-        if name not in defined(place["path"]):
-            yield f"{WHERE_IS}:{number} {place['path']} has no {name}"
+    for path, names in found:
+        yield from (f"{WHERE_IS}:{number} {path} has no {name}" for name in names if name not in defined(path))
 
 
 def acting() -> list[str]:

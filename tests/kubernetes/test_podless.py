@@ -14,6 +14,7 @@ import pytest
 from planner.kubernetes import podless
 from planner.kubernetes.pod_templates import TEMPLATED
 from planner.kubernetes.podless import PodEffect, effect_of, makes_no_pods
+from tests.seen import each
 
 WITH_TEMPLATES: Final = {
     (group, kind)
@@ -56,7 +57,7 @@ def test_no_kind_with_a_template_in_its_schema_is_among_them() -> None:
 
 @pytest.mark.parametrize(("api_version", "kinds"), MAKERS)
 def test_none_that_operators_make_pods_for_is_among_them(api_version: str, kinds: str) -> None:
-    for kind in kinds.split():
+    for kind in each(kinds.split()):
         assert not makes_no_pods({"apiVersion": api_version, "kind": kind}), kind
 
 

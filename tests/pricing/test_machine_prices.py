@@ -274,7 +274,7 @@ def test_a_price_is_positive_or_absent(key: str, bought: Provisioning, discount:
     machine_type, region = key.split(" ")
     book = BOOK.with_discounts(dict.fromkeys(PricingCategory, discount))
     price = price_machine(book, machine_type, region, bought, gpu="T4", gpu_count=gpus)
-    if not premise(price.usd_per_hour is not None):
+    if not premise(price.usd_per_hour is not None) or price.usd_per_hour is None:
         assert price.reason is not PriceReason.NONE
         assert str(price.sentence).startswith("no price: ")
         return
