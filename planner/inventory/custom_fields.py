@@ -6,8 +6,11 @@ Source: kubernetes `staging/src/k8s.io/apiextensions-apiserver` `pkg/apiserver/s
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+import msgspec
 
 from planner.ground.records import Record
 from planner.inventory.field_validation import (
@@ -56,6 +59,20 @@ def custom_kinds(definitions: Iterable[Object]) -> dict[str, CustomKind]:
             is_schema = isinstance(schema, dict) and not keeps
             found[key] = CustomKind(is_served=version.get("served") is True, schema=schema if is_schema else None)
     return found
+
+
+def packed_schemas(definition: Object) -> dict[str, bytes]:
+    """The same of one definition, each version packed."""
+    return {
+        key: zlib.compress(msgspec.json.encode((one.is_served, one.schema)), 1)
+        for key, one in custom_kinds([definition]).items()
+    }
+
+
+def unpacked(packed: bytes) -> CustomKind:
+    """The opposite of `packed_schemas`, of one version."""
+    is_served, schema = msgspec.json.decode(zlib.decompress(packed))
+    return CustomKind(is_served=is_served, schema=schema)
 
 
 def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list[FieldProblem]:

@@ -27,7 +27,7 @@ from planner.inventory.change import (
 from planner.inventory.change_rules import check_budget, check_resources, check_workload
 from planner.inventory.comparison import Sameness, compared, is_same_pod, is_same_set
 from planner.inventory.courses import NOT_RECORDED, Course, course
-from planner.inventory.custom_fields import DEFINITION, custom_kinds
+from planner.inventory.custom_fields import DEFINITION, custom_kinds, unpacked
 from planner.inventory.documents import objects_of
 from planner.inventory.findings import GROWS_TO, finding
 from planner.inventory.parse import DAMAGE, Part, Reader, damage_in_words, is_known, kind_of
@@ -365,7 +365,7 @@ def _check_metadata(one: Object, where: str) -> None:
             raise ChangeError(f"metadata.{field} isn't {called}", where=where, mend=_GIVE)
 
 
-def _not_refused(objects: Iterable[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
+def _not_refused(objects: Sequence[tuple[int, str, Object]], snapshot: Snapshot) -> list[UnknownObject]:
     """Refuse what an API server of the snapshot's version refuses; of which it isn't known is returned. Helm's hooks are left out."""
     given = [
         api_server.Given(
@@ -376,7 +376,10 @@ def _not_refused(objects: Iterable[tuple[int, str, Object]], snapshot: Snapshot)
         for number, kind, one in objects
         if not hooks.events(one)
     ]
-    customs = custom_kinds(one for _, kind, one in objects if kind == DEFINITION)
+    schemas = snapshot.reading.custom_schemas
+    named = {f"{one.get('apiVersion')}/{one.get('kind')}" for _, _, one in objects}
+    customs = {key: unpacked(schemas[key]) for key in named & schemas.keys()}
+    customs |= custom_kinds(one for _, kind, one in objects if kind == DEFINITION)  # applied with it, and the newer one
     doubts = api_server.refuse(given, minor_of(snapshot), customs)
     return [
         _unknown("server", _key(str(one.document["kind"]), *_named(one.document)), doubt=doubt) for one, doubt in doubts
@@ -828,10 +831,13 @@ def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
     """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known; `told_gpus` they do."""
     if more.places and all(place.startswith(_EXCLUSIVE) for place in more.places):
         return _unknown("exclusive new", key, gpus=max(_most(more), told_gpus), fields=words.listing(more.places))
+    notes = [place for place in more.places if "annotations[" in place or "labels[" in place]
+    gpus = max(_most(more), told_gpus)
+    if notes and len(notes) == len(more.places) and not more.asked:
+        return _unknown("not modelled", key, gpus=gpus, may_help=False, notes=words.listing(notes))
     where = (
         f": those of {words.listing(more.places)} come from another object, or aren't known here" if more.places else ""
     )
-    gpus = max(_most(more), told_gpus)
     return _unknown("told in part", key, gpus=gpus, may_help=False, where=where, asks=_asks(more))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from hashlib import blake2b
 from typing import Any, Final
@@ -229,6 +230,9 @@ def read_object(shared: Shared, item: Item, kind: str) -> ReadObject:
     return ReadObject(record=record, digest=digest, metadata=decoded.metadata or wire.Metadata())
 
 
+_DEFINITION = "CustomResourceDefinition"
+
+
 class _Annotated(wire.Wire):
     annotations: dict[str, str] | None = None
 
@@ -240,9 +244,10 @@ class _WithAnnotations(wire.Wire):
 def _sampled(shared: Shared, item: Item, read: ReadObject) -> ReadObject:
     """A pod that is the first of its revision keeps digests of its annotations: which its template has may tell one revision from another."""
     owner, revision = read.record.owner, read.record.labels.get(CONTROLLER_REVISION_HASH)
-    if owner is None or revision is None or (owner.uid, revision) in shared.sampled_revisions:
+    if owner is None or revision is None:
         return read
-    shared.sampled_revisions.add((owner.uid, revision))
+    if shared.sampled_revisions.setdefault((owner.uid, revision), read.record.uid) != read.record.uid:
+        return read
     told = typed.convert(item, _WithAnnotations) if isinstance(item, dict) else typed.decode(item, _WithAnnotations)
     annotations = (told.metadata.annotations if told.metadata else None) or {}
     return replace(read, record=replace(read.record, annotation_digests=annotation_digests(annotations)))
@@ -313,6 +318,7 @@ class Reader:
         self._unplayed: dict[tuple[str, str], model.Unplayed] = {}
         self._unplayed_states: dict[tuple[str, str], int] = {}
         self._unplayed_read = 0
+        self._custom_schemas: dict[str, bytes] = {}
         self._told: dict[tuple[str, Severity], int] = {}
         self.spaces: set[str] = set()  # two at most: of objects of kinds that aren't used, or not played
         self._cut: set[str] = set()
@@ -466,6 +472,8 @@ class Reader:
                 if len(self.spaces) < 2 and (named := named_in(item)) is not None and named.namespace:
                     self.spaces.add(named.namespace)
                 if not self._keep_unplayed(item, kind, api_version):
+                    if kind == _DEFINITION:
+                        self._keep_definition(item)
                     counted = _advising(item, kind)
                     self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
                 return
@@ -483,6 +491,16 @@ class Reader:
             self._states[kind] = array("q")
         self._states[kind].append(_state_of(item))
         self.presence[kind] = Presence.PRESENT
+
+    def _keep_definition(self, item: Item) -> None:
+        """Keep what a CustomResourceDefinition says of its versions, packed: most are never asked for, and some have 500 kB."""
+        from planner.inventory.custom_fields import packed_schemas  # only inputs that hold one pay for it
+
+        if isinstance(item, dict) or len(memoryview(item)) <= LARGEST_OBJECT_BYTES:
+            with suppress(*DAMAGE, TypeError):
+                found = packed_schemas(item if isinstance(item, dict) else msgspec.json.decode(item))
+                self._custom_schemas |= found
+                self._digests.update(map(wire.digest, found.values()))
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
@@ -537,6 +555,7 @@ class Reader:
             resource_versions=self.resource_versions,
             partial=FrozenMap(dict(self._partial())),
             contradicted=tuple(sorted(self._contradicted)),
+            custom_schemas=FrozenMap(self._custom_schemas),
         )
         return model.Snapshot(
             taken_at=self._shared.times.newest if taken_at is None else taken_at,

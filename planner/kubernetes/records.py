@@ -1290,6 +1290,7 @@ class Reading(Record):
     resource_versions : of a live cluster: kind → the resourceVersion that its list is of
     partial : kinds of which some objects are missing → how that is known
     contradicted : kind, namespace and name of objects that are there in several states, of which nothing tells the latest
+    custom_schemas : ``group/version/Kind`` of CustomResourceDefinitions → their schemas, packed (`planner.inventory.custom_fields`)
     """
 
     files: int = 0
@@ -1305,6 +1306,7 @@ class Reading(Record):
     resource_versions: FrozenMap[str] = EMPTY
     partial: FrozenMap[str] = EMPTY
     contradicted: tuple[tuple[str, str, str], ...] = ()
+    custom_schemas: FrozenMap[bytes] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -248,6 +248,16 @@ def test_a_custom_kind_is_as_strict_as_its_definition(spec: Object, said: str) -
     assert said not in [one.what for one in read(widget(**spec)).unknown]  # without it nothing is refused
 
 
+def test_a_definition_of_the_cluster_counts_as_well() -> None:
+    there = definition()
+    with pytest.raises(ChangeError, match=r'unknown field "spec\.sise"'):
+        read(widget(size=1, sise=2), there=(there,))
+    assert len(read(widget(size=1), there=(there,)).unknown) == 1  # which pods it makes isn't known
+    newer = definition(properties={"size": {"type": "integer"}, "sise": {"type": "integer"}})
+    read(newer, widget(size=1, sise=2), there=(there,))  # the manifest's is applied
+    assert read_items([there]).digest != read_items([definition(type="string")]).digest
+
+
 def test_what_a_definition_lets_through() -> None:
     spec: Object = {"size": 1, "anything": {"a": {"b": 1}}, "labels": {"a": "b"}, "port": "http"}
     read(definition(), widget(**spec) | {"metadata": {"name": "w", "namespace": "prod", "labels": {"a": "b"}}})
