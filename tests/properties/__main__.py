@@ -5,9 +5,13 @@ played by the engine and by the reference: how often each was tried, and every c
 from __future__ import annotations
 
 import collections
+import random
 import sys
 import time
+from collections.abc import Iterator
 
+from tests.properties import test_changes_on_top as on_top
+from tests.properties import test_events_beside as events
 from tests.properties.random_rollouts import verdicts_differ
 from tests.reference.attaching_clusters import attaching_case
 from tests.reference.flying_clusters import crowded_case, flying_case
@@ -41,11 +45,25 @@ def priority(pod: Object) -> int:
     return int(pod["spec"].get("priority", 0))
 
 
+def with_events(seed: int) -> Iterator[tuple[str, str, str]]:
+    """The random cluster of a seed with an event, and with a second change of its workload, each at several times: what it is, the engine's
+    verdict, and what the reference says instead."""
+    case = random_case(seed)
+    happens, event = events.drawn(case, seed)
+    for tick, seconds in events.times(case, event):
+        verdict = "complete" if events.engine(case, event, seconds).completed else "stuck"
+        yield f"event {happens}", verdict, events.differs(case, event, tick, seconds)
+    what, change = on_top.second_change(case, random.Random(f"second change {seed}"))
+    for tick, seconds in on_top.times(case, change):
+        verdict = "complete" if on_top.engine(case, change, seconds).completed else "stuck"
+        yield f"second change, {what}", verdict, on_top.differs(case, change, tick, seconds)
+
+
 def main(arguments: list[str]) -> int:
     count, first = (int(arguments[0]) if arguments else 5_000), (int(arguments[1]) if len(arguments) > 1 else 0)
     started = time.monotonic()
     tried: collections.Counter[tuple[str, str]] = collections.Counter()
-    wrong = []
+    wrong, played = [], 0
     for seed in range(first, first + count):
         for kind, (case, rules) in cases(seed).items():
             verdict, difference = verdicts_differ(case)
@@ -53,6 +71,12 @@ def main(arguments: list[str]) -> int:
             if difference:
                 wrong.append(seed)
                 print(f"{kind} {seed}: {difference} ({', '.join(rules)})", flush=True)
+        for kind, verdict, difference in with_events(seed):
+            played += 1
+            tried[kind, verdict] += 1
+            if difference:
+                wrong.append(seed)
+                print(f"{kind} {seed}: {difference}", flush=True)
         if (seed - first + 1) % 500 == 0:
             print(f"… {seed - first + 1:,} of each played", flush=True)
     print(f"{'rule':34}{'cases':>8}{'complete':>10}{'stuck':>8}")
@@ -60,7 +84,7 @@ def main(arguments: list[str]) -> int:
         complete, stuck = tried[rule, "complete"], tried[rule, "stuck"]
         print(f"{rule:34}{complete + stuck:8}{complete:10}{stuck:8}")
     took = time.monotonic() - started
-    total = len(cases(first)) * count
+    total = len(cases(first)) * count + played
     print(f"{total - len(wrong):,} of {total:,} clusters agree in the verdict, in {took:,.0f} s")
     return 1 if wrong else 0
 

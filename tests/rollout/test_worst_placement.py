@@ -1,0 +1,161 @@
+"""How few pods are Ready at worst and how many there are at most: of all placements tried, with the one that is shown told apart."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planner.capacity.changes import parse_later
+from planner.capacity.timeline import Beside
+from planner.cli import main
+from planner.inventory.change import WorkloadChange
+from planner.inventory.parse import Part, build_snapshot
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import Extremes, RolloutResult, Verdict
+from planner.rollout.glance import glance, restarted
+from planner.rollout.grid import play_cell
+from planner.rollout.policy import GatePolicy
+from planner.rollout.prepared import Scenario, compiled, pod_times_of
+from planner.rollout.run import simulate
+from planner.rollout.ties import PLACEMENTS, extremes, fewest_ready, keeps_ready, sample
+from planner.scheduling.cluster import Cluster
+from tests.builders.objects import deployment, node, pod_spec
+from tests.collection.clusters import whole
+from tests.conformance.rollout_cases import WHOLE_LISTS, revisions_of
+from tests.properties.random_rollouts import LISTED, case_of
+from tests.quick import floor, seeds
+from tests.reference.flying_clusters import crowded_case
+from tests.rollout.rollouts import WORKER, rolling
+from tests.rollout.test_changed_again import full
+
+RECORDED = Path(__file__).parents[1] / "conformance" / "rollouts4" / "evdrain4-003-sts.json.gz"
+SERVE, DRAIN = "StatefulSet/ml/serve", "65s:drain:gpu-0"
+
+
+@pytest.fixture(scope="module")
+def recording() -> dict[str, Any]:
+    """A StatefulSet of 4 on three nodes, one of which is drained in its third step: Kubernetes left 1 of 4 Ready."""
+    found: dict[str, Any] = json.loads(gzip.decompress(RECORDED.read_bytes()))
+    assert found["outcome"]["workloads"][SERVE]["min_ready"] == 1
+    return found
+
+
+def answered(recording: dict[str, Any], *, seed: int = 0, runs: int = 50) -> RolloutResult:
+    snapshot = build_snapshot([Part(items=recording["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
+    change = WorkloadChange(workload=SERVE, patch=json.dumps(recording["change"]["patch"]), new_revision=False)
+    scenario = Scenario(changes=(change,), seed=seed, runs=runs)
+    return rollout(snapshot, scenario, beside=Beside(later=parse_later(DRAIN), first=(SERVE,)))
+
+
+def test_the_worst_of_all_placements_is_told_and_the_one_shown_apart(recording: dict[str, Any]) -> None:
+    answer = answered(recording)
+    (part,) = answer.workloads
+    assert answer.ties is not None
+    assert (answer.verdict, part.lowest_ready, part.shown_lowest_ready) == (Verdict.COMPLETES, 1, 2)
+    assert f"at worst 1 of 4 pods are Ready in {answer.ties.runs} placements, 2 in the one shown" in str(
+        answer.sentence
+    )
+    assert min(row.ready for row in part.timeline[1:]) == 2
+    alone = [answered(recording, seed=seed, runs=1).workloads[0] for seed in range(5)]
+    assert {one.lowest_ready for one in alone} == {1, 2}
+    assert all(one.shown_lowest_ready is None for one in alone)
+
+
+def test_a_policy_goes_by_the_worst_placement(recording: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
+    """2 of 4 are Ready in the placement shown, which 50 % would let pass."""
+    assert GatePolicy(least_ready="50%").too_few_ready(4, 4, 1)
+    assert not GatePolicy(least_ready="50%").too_few_ready(4, 4, 2)
+    items = recording["cluster"]["items"]
+    changed = copy.deepcopy(next(one for one in items if one["kind"] == "StatefulSet"))
+    changed["spec"]["template"]["metadata"]["labels"]["rev"] = "two"
+    for name, what in (("cluster.json", {"apiVersion": "v1", "kind": "List", "items": items}), ("new.json", changed)):
+        (tmp_path / name).write_text(json.dumps(what))
+    for share, status in (("50%", 5), ("25%", 0)):
+        (tmp_path / "headroom.toml").write_text(f'[gate]\nleast_ready = "{share}"\n')
+        asked = ["gate", str(tmp_path / "cluster.json"), "-f", str(tmp_path / "new.json"), "--then", DRAIN]
+        with pytest.raises(SystemExit) as ended:
+            main([*asked, "--policy", str(tmp_path / "headroom.toml"), "--output", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert (share, ended.value.code or 0) == (share, status)
+        assert [one["lowest_ready"] for one in found["result"]["workloads"]] == [1]
+
+
+def test_where_no_placement_differs_nothing_is_told_apart() -> None:
+    found = whole(
+        node("gpu-0", gpus=8, cpu="64"), deployment("worker", ["gpu-0"] * 3, pod_spec(gpus=1), strategy=rolling(1, 1))
+    )
+    (part,) = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),))).workloads
+    assert (part.lowest_ready, part.shown_lowest_ready, part.shown_peak_pods) == (2, None, None)
+    assert part.is_lowest_bound
+    assert "placements" not in str(part.sentence)
+
+
+def test_it_counts_from_the_first_change_also_of_what_is_changed_later() -> None:
+    """The first rollout pushes out a pod of the other, whose own change comes at last and begins with one fewer."""
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
+    mine = deployment("worker", ["gpu-0"], pod_spec(gpus=1, priorityClassName="urgent"), strategy=rolling(1, 0))
+    other = deployment("other", ["gpu-0"], pod_spec(gpus=1), strategy=rolling(0, 1))
+    found = whole(urgent, node("gpu-0", gpus=2, cpu="64"), mine, other)
+    beside = Beside(later=parse_later("10m:rollout:Deployment/ml/other"), first=(WORKER,))
+    answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
+    assert {one.workload: one.lowest_ready for one in answer.workloads} == {WORKER: 1, "Deployment/ml/other": 0}
+    assert answer.workloads[1].peak_pods == 2
+
+
+def test_what_a_strategy_keeps_ready_no_placement_falls_below() -> None:
+    """Where nothing else takes pods. Both hold in some: that it is told, and that placements differ."""
+    bounded = drawn = 0
+    for seed in seeds(60):
+        for case in (case_of(seed), crowded_case(seed).case):
+            if case.never_ready:
+                continue
+            snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
+            cluster, revisions = Cluster(snapshot), revisions_of({"change": case.changes}, snapshot)
+            first = simulate(cluster, revisions)
+            _, ties = sample(cluster, revisions, first, seed=0, runs=8)
+            drawn += not ties.proven
+            for key, worst in ties.extremes.items():
+                keeps = keeps_ready(first, key)
+                bounded += keeps is not None
+                assert keeps is None or worst.lowest_ready >= keeps, (seed, key)
+                assert worst.lowest_ready <= first.lowest_ready(key)
+                assert worst.peak_pods >= first.most_pods(key)
+    assert bounded > floor(20)
+    assert drawn > floor(10)
+
+
+def test_lists_and_cells_take_the_worst_of_a_few_placements() -> None:
+    """Each of them is asked where another may be worse; else one placement is enough."""
+    found, _ = full(8, replicas=4, strategy=rolling(1, 1))
+    cluster, worker = compiled(found), found.workload(WORKER)
+    assert worker is not None
+    revision = restarted(worker)
+    run = simulate(cluster, [revision])
+    asked = list[int]()
+
+    def again(seed: int) -> Any:
+        asked.append(seed)
+        return simulate(cluster, [revision], seed=seed)
+
+    assert fewest_ready(run, [revision], WORKER, again) == 3
+    assert asked == []  # the strategy keeps 3
+    assert glance(cluster, revision).answer.lowest_ready == 3
+    cell = play_cell(
+        cluster, [revision], WORKER, worker.strategy, 1, 1, seed=0, pod_times=pod_times_of(cluster, revision)
+    )
+    assert (cell.lowest_ready, cell.peak_pods) == (3, run.most_pods(WORKER))
+    assert PLACEMENTS > 1
+
+
+def test_of_several_runs_the_extremes_are_the_worst(recording: dict[str, Any]) -> None:
+    snapshot = build_snapshot([Part(items=recording["cluster"]["items"], listed=WHOLE_LISTS)], source="recording")
+    revisions = revisions_of(recording, snapshot)
+    runs = [simulate(Cluster(snapshot), revisions, seed=seed) for seed in range(4)]
+    lowest, most = min(run.lowest_ready(SERVE) for run in runs), max(run.most_pods(SERVE) for run in runs)
+    found = extremes(runs)[SERVE]
+    assert found == Extremes(lowest_ready=lowest, peak_pods=most, is_bound=found.is_bound)
