@@ -268,7 +268,7 @@ PROVEN: dict[str, Callable[[], Snapshot]] = {
     ),
     "a Job leaves too little": lambda: read(
         node("g0", gpus=2, cpu="2"), worker("g0"), pod("run", pod_spec(cpu="500m"), on="g0"),
-        pod("once", pod_spec(cpu="100m", restartPolicy="Never"), on="g0"), BARE,
+        pod("once", pod_spec(cpu="100m", restartPolicy="Never"), on="g0"),
     ),
     "a schedule that is suspended": lambda: read(two_gpus(), worker("g0"), cron_job(suspend=True)),
     "a schedule that has room beside it": lambda: read(two_gpus(), worker("g0"), cron_job(pod_spec(cpu="100m", memory="1Mi"))),
