@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import streamlit as st
 
 from planner.capacity.filters import Kept
-from planner.capacity.gpu_lines import known_sum, supplies_of
+from planner.capacity.gpu_lines import known_sum, supplies_of, unoffered_words
 from planner.figures import gpu_bars
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
@@ -124,6 +124,8 @@ def figures(snapshot: Snapshot, overview: ClusterOverview, findings: words.Text)
             tiles.show(f"{noun} wanted", supply.pending)
         if not supplies:
             tiles.show("GPUs free", None if overview.node_count is None else "no GPUs")
+        if away := unoffered_words(overview.gpus):
+            tiles.show("GPUs no pod can use", sum(line.unoffered for line in overview.gpus), hint=words.literal(away))
         tiles.share("Pods waiting", overview.pending_pods, known_sum((overview.pod_count, overview.pending_pods)))
         _of_other_rooms(snapshot)
     st.caption(
