@@ -30,6 +30,7 @@ from planner.rollout.twice_offered import used_by
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import alike, compile_shape
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
 _MAKE: Final = (JOB.name, CRON_JOB)
@@ -55,6 +56,13 @@ class Played(Record, eq=False):
         before, *moments = self.run.moments[revision.after.key]
         is_new = revision.has_new_template or revision.before is None
         return is_new or any(one.pending or one.pods > before.pods for one in moments)
+
+    def nodes_of(self, revision: Revision) -> tuple[int, ...]:
+        """Places of the nodes that new pods of a change may come to, as far as labels, taints and sizes tell: where they are in the end
+        isn't known of a run whose end was counted."""
+        after = revision.after
+        shape = compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+        return tuple(shape.candidates[alike(self.cluster, shape).large].tolist())
 
 
 def missing_lists(played: Played) -> Iterator[Doubt]:
@@ -195,7 +203,8 @@ def offered_twice(played: Played) -> Iterator[Doubt]:
     """New pods that have devices which the device plugin and a DRA driver offer both: where more is given out than there is, the verdict
     isn't known (`planner.rollout.twice_offered.given_out_twice`)."""
     for revision in played.revisions:
-        for one in used_by(played.run, revision) if played.run.done[revision.after.key] else ():
+        is_asked = played.run.done[revision.after.key] and played.makes_pods(revision)
+        for one in used_by(played.cluster, revision.after, played.nodes_of(revision)) if is_asked else ():
             name = played.cluster.node_names[one.node]
             why = Text(
                 f"{one.words} there: neither knows what the other gives out, and a pod that gets one in use fails at its start"
@@ -208,7 +217,7 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
     """A kubelet has refused pods of the workload, or others' where its new pods are: it may refuse these once they are bound."""
     for revision in played.revisions:
         is_asked = played.run.done[revision.after.key] and played.makes_pods(revision)
-        for one in met_by(played.run, revision) if is_asked else ():
+        for one in met_by(played.cluster, revision.after.key, played.nodes_of(revision)) if is_asked else ():
             about, advice = NODE.key("", one.node), f"See why: {command('kubectl', 'describe', 'node', one.node)}"
             yield Doubt(about=about, why=Text(doubt_words(one)), could_change=Effect.VERDICT, advice=advice)
 
@@ -223,7 +232,7 @@ def pulled_images(played: Played) -> Iterator[Doubt]:
             yield Doubt(
                 about=f"image {why.partition(' ')[0]}", why=Text(why), could_change=Effect.VERDICT, advice=advice
             )
-        for pull in image_pulls(played.run, revision):
+        for pull in image_pulls(played.cluster, after.template.spec, played.nodes_of(revision)):
             yield Doubt(about=f"image {pull.image}", why=Text(pull.words), could_change=Effect.TIME)
 
 

@@ -6,13 +6,12 @@ have others. Source: kubernetes `pkg/kubelet/nodestatus/setters.go` `Images`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.ground.records import Record
-from planner.ground.words import listing, measured_bytes
+from planner.ground.words import listing, measured_bytes, plural
 from planner.kubernetes.records import Node, PodSpec
 from planner.kubernetes.status_reasons import outcome_of
-from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
 
 _MOST_LISTED = 50
@@ -20,7 +19,7 @@ _DOCKER = "docker.io/"
 
 
 class ImagePull(Record):
-    """An image of the change, the nodes that new pods of it are bound to and that lack it, and its bytes, None where no node tells."""
+    """An image of the change, the nodes that new pods of it may come to and that lack it, and its bytes, None where no node tells."""
 
     image: str
     nodes: tuple[str, ...]
@@ -29,7 +28,7 @@ class ImagePull(Record):
     @property
     def words(self) -> str:
         size = f", {measured_bytes(self.size_bytes)}," if self.size_bytes else ""
-        return f"the new pods pull {self.image}{size} on {listing(list(self.nodes))}, where it isn't yet"
+        return f"new pods pull {self.image}{size} where they come to {listing(list(self.nodes))}, which {plural(len(self.nodes), 'lacks', 'lack')} it"
 
 
 def failing_pulls(cluster: Cluster, spec: PodSpec) -> Iterator[str]:
@@ -48,12 +47,8 @@ def failing_pulls(cluster: Cluster, spec: PodSpec) -> Iterator[str]:
                 yield f"{image} can't be pulled for pod {pod.namespace}/{pod.name} on {pod.node_name} ({state.reason})"
 
 
-def image_pulls(run: Run, revision: Revision) -> Iterator[ImagePull]:
-    """Of each image of the new pods."""
-    cluster = run.simulation.cluster
-    bound = (pod for pod in run.pods[revision.after.key] if pod.is_new and pod.number > 0 and pod.is_bound)
-    places = sorted({pod.node for pod in bound if not pod.is_lost})
-    spec = revision.after.template.spec
+def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ImagePull]:
+    """Of each image of a template, at these places of nodes."""
     for image in dict.fromkeys(one.image for one in (*spec.init_containers, *spec.containers) if one.image):
         names = _names(image)
         lacking = tuple(cluster.node_names[n] for n in places if _lacks(cluster.nodes[n], names))

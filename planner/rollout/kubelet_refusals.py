@@ -8,13 +8,12 @@ once. Source: kubernetes `pkg/kubelet/lifecycle/{handlers,predicate}.go`, `pkg/k
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.ground.records import Record
 from planner.ground.words import count
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.status_reasons import outcome_of
-from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 _REFUSED = "refused"  # so begin the outcomes of admission
@@ -60,10 +59,9 @@ def refusals(cluster: Cluster) -> tuple[KubeletRefusal, ...]:
     return tuple(sorted(made, key=lambda one: (-one.pods, one.workload, one.node)))
 
 
-def met_by(run: Run, revision: Revision) -> Iterator[KubeletRefusal]:
-    """Those of the workload's own pods, and those of others' on nodes that new pods of the change were bound to."""
-    cluster, key = run.simulation.cluster, revision.after.key
-    nodes = {cluster.node_names[pod.node] for pod in run.pods[key] if pod.is_new and pod.is_bound and not pod.is_lost}
+def met_by(cluster: Cluster, key: str, places: Sequence[int]) -> Iterator[KubeletRefusal]:
+    """Those of a workload's own pods, and those of others' on nodes at these places, which its new pods may come to."""
+    nodes = {cluster.node_names[place] for place in places}
     for one in refusals(cluster):
         if one.workload == key or one.node in nodes:
             yield one

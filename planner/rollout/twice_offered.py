@@ -7,15 +7,13 @@ plugin must not run on one node* (k8s-dra-driver-gpu, deployments/helm README).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import Unit, accelerator, unit
 from planner.kubernetes.records import Workload
-from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.devices import device_demand, device_table, may_suit
-from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import compile_shape
 
 
@@ -56,21 +54,13 @@ def _vendor(driver: str) -> str:
     return row.vendor if row is not None else ""
 
 
-def used_by(run: Run, revision: Revision) -> Iterator[TwiceOffered]:
-    """Those of which a new pod of the change has some, by either name."""
-    for one in offered_twice(run.simulation.cluster):
-        if any(pod.is_new and _has(run, pod, one) for pod in run.pods[revision.after.key]):
+def used_by(cluster: Cluster, workload: Workload, places: Sequence[int]) -> Iterator[TwiceOffered]:
+    """Those at these places of nodes of which a pod of the workload asks for some, by either name."""
+    shape = compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+    for one in offered_twice(cluster):
+        is_asked = dict(shape.asks).get(cluster.row[one.resource], 0) or _claimed(cluster, workload, one)
+        if one.node in places and is_asked:
             yield one
-
-
-def _has(run: Run, pod: LivePod, one: TwiceOffered) -> bool:
-    if pod.node != one.node:
-        return False
-    return bool(_asked(run, pod, one) or {place for place, _ in pod.devices}.intersection(one.devices))
-
-
-def _asked(run: Run, pod: LivePod, one: TwiceOffered) -> int:
-    return dict(pod.shape.asks).get(run.simulation.cluster.row[one.resource], 0)
 
 
 def given_out_twice(cluster: Cluster, workload: Workload, pods: int) -> str:
