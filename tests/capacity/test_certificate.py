@@ -21,6 +21,7 @@ from planner.rollout.run import simulate
 from planner.rollout.verdict import explain
 from tests.builders.objects import WHOLE, Item, deployment, node, pod_spec, snapshot
 from tests.capacity.plain_plans import best
+from tests.quick import seeds
 from tests.rollout.rollouts import WORKER, rolling, stateful_set
 from tests.rollout.test_admission import quota
 
@@ -82,7 +83,7 @@ def random_case(seed: int) -> Snapshot:
     return snapshot(*items)
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("seed", seeds(CASES))
 def test_the_plans_are_those_that_trying_all_finds(seed: int) -> None:
     case, known = asked(random_case(seed))
     found = search(case, known, units=200_000_000)
@@ -109,7 +110,7 @@ def ordinal_case(seed: int) -> Snapshot:
     return snapshot(*(node(name, pool="a", gpus=1) for name in names), sets, rival)
 
 
-@pytest.mark.parametrize("seed", range(max(10, CASES // 5)))
+@pytest.mark.parametrize("seed", seeds(max(10, CASES // 5)))
 def test_the_plans_of_a_stateful_set_too(seed: int) -> None:
     case, known = asked(ordinal_case(seed), key="StatefulSet/ml/sharded")
     found = search(case, known, units=200_000_000)

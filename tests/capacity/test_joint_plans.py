@@ -19,6 +19,7 @@ from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.capacity.plain_joint_plans import can_be_rolled, with_nodes
+from tests.quick import seeds
 from tests.rollout.rollouts import rolling
 
 CASES = int(os.environ.get("HEADROOM_PLAN_CASES", "20"))
@@ -51,7 +52,7 @@ def _without_autoscalers(found: Snapshot) -> Snapshot:
     return replace(found, presence=FrozenMap({**found.presence, AUTOSCALERS: Presence.PRESENT}))
 
 
-@pytest.mark.parametrize("seed", range(CASES))
+@pytest.mark.parametrize("seed", seeds(CASES))
 def test_the_plan_is_the_least_that_trying_all_finds(seed: int) -> None:
     """Who can be rolled out without a node: exactly those. With nodes: as few as any plan for the same workloads; what is said to be the
     least of them is, and no bound is above it."""

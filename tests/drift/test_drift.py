@@ -7,7 +7,7 @@ import pytest
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import ratio
-from planner.health.drift.members import environment_names
+from planner.health.drift.members import environment_names, members_of
 from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.health.drift.rows import flat_rows, matrix_rows, suggestion_rows
 from planner.health.drift.services import drift, findings
@@ -346,3 +346,23 @@ def test_an_empty_cluster() -> None:
     report = drift((Cluster().snapshot(),))
     assert report.services == ()
     assert str(report.sentence) == "No service runs in two environments."
+
+
+def test_a_finished_job_is_no_member_of_a_service_and_one_that_runs_is() -> None:
+    """Its pods ended with the release it was of: it would differ from the one that runs by every release since."""
+    snapshot = dev_and_prod().snapshot()
+    assert [service.environments for service in drift((snapshot,), RULE).services] == [("prod", "dev")]
+    ended = tuple(replace(one, is_finished=one.namespace == "dev") for one in snapshot.workloads)
+    assert [one.environments for one in drift((replace(snapshot, workloads=ended),), RULE).services] == []
+
+
+def test_pods_that_succeeded_are_none_of_a_members_and_those_that_run_are() -> None:
+    snapshot = dev_and_prod().snapshot()
+    [members] = members_of((snapshot,), RULE, ()).values()
+    assert {one.environment: one.restart_count for one in members} == {"dev": 9, "prod": 0}
+    ended = tuple(replace(one, phase="Succeeded") if one.namespace == "dev" else one for one in snapshot.pods)
+    [members] = members_of((replace(snapshot, pods=ended),), RULE, ()).values()
+    assert {one.environment: (len(one.pods or ()), one.restart_count) for one in members} == {
+        "dev": (0, 0),
+        "prod": (2, 0),
+    }
