@@ -21,6 +21,7 @@ from planner.rollout.run import simulate
 from planner.scheduling.kueue.clusters import lacking, name_of, played, rules_of, why, with_nominal
 from planner.scheduling.kueue.cycle import QuotaState, nominate
 from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.standing import state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
 from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting
@@ -116,7 +117,7 @@ def queues(snapshot: Snapshot, changes: Sequence[Change] = (), runs: Lengths | N
     state = state_of(then, rules_of(then))
     names = {workload.key: name_of(workload) for workload in then.queued_workloads}
     order = sorted(found.values(), key=lambda one: (one.queue, one.place))
-    records = {workload.key: workload for workload in then.queued_workloads}
+    records = {workload.key: workload for workload in as_counted(then)}
     uses = tuple(_uses(state.tree, found))
     when = {verdict.key: _when(then, state, verdict, order, records, runs) for verdict in order}
     places = then.derived.once(_places, then)
@@ -189,7 +190,7 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
     Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
     """
     seen: set[str] = set()
-    records = {workload.key: workload for workload in then.queued_workloads}
+    records = {workload.key: workload for workload in as_counted(then)}
     _let_in(state, order)
     for one in order:
         if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:

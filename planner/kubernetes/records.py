@@ -1159,7 +1159,7 @@ class LocalQueue(Record):
 
 class QueuedSet(Record):
     """Pods of a Kueue Workload that are alike. `least`: fewest with which it starts, None: all; `level`: of a topology, "" where
-    it asks for none or for any."""
+    it asks for none or for any; `asks`: what Kueue counted for each pod, None where it doesn't say."""
 
     name: str
     count: int
@@ -1168,6 +1168,14 @@ class QueuedSet(Record):
     is_topological: bool = False
     level: str = ""
     group: str = ""
+    asks: Amounts | None = None
+
+
+class CountedSet(Record):
+    """What Kueue counted that all pods of a set ask for, while they wait."""
+
+    name: str
+    asks: Amounts = EMPTY
 
 
 class GrantedSet(Record):
@@ -1187,6 +1195,7 @@ class QueuedWorkload(Record):
     conditions : type → "status/reason"; `changed_at`: type → when, in seconds since the epoch
     admitted_by : name of the ClusterQueue that gave it quota, "" while none did; `granted`: what it got
     checks : admission check → its state: Pending | Ready | Retry | Rejected
+    counted : what Kueue counted of each pod set when it found no quota for it
     gone : pod set → how many of its pods have ended for good and hold no quota
     longest_seconds : it is ended after so long
     """
@@ -1205,6 +1214,7 @@ class QueuedWorkload(Record):
     admitted_by: str = ""
     granted: tuple[GrantedSet, ...] = ()
     checks: Labels = EMPTY
+    counted: tuple[CountedSet, ...] = ()
     gone: FrozenMap[int] = EMPTY
     longest_seconds: int | None = None
     unmodelled: tuple[str, ...] = ()

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from planner.ground.records import replace
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.accelerators import alike
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, PodSpec
+from planner.kubernetes.records import EMPTY, Amounts, Container, FrozenMap, HostPort, LimitRangeItem, PodSpec
 
 DEFAULT_MILLICPU_REQUEST = 100
 DEFAULT_MEMORY_REQUEST_BYTES = 200 * 1024 * 1024
@@ -99,3 +100,13 @@ def sum_requests(specs: Iterable[tuple[PodSpec, int]]) -> Amounts:
         for name, amount in pod_requests(spec).items():
             total[name] = total.get(name, 0) + amount * count
     return FrozenMap(total)
+
+
+def with_defaults(container: Container, item: LimitRangeItem) -> Container:
+    """A container with the defaults of a limit range. Source: limitranger `mergeContainerResources`: the default request falls back to the default limit."""
+    limits = {**item.default_limits, **container.limits}
+    defaults: Amounts = item.default_requests or EMPTY
+    requests = {**defaults, **container.requests}
+    if limits == dict(container.limits) and requests == dict(container.requests):
+        return container
+    return replace(container, limits=FrozenMap(limits), requests=FrozenMap(requests))

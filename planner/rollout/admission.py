@@ -26,7 +26,6 @@ from planner.kubernetes.records import (
     Amounts,
     ClaimSpec,
     ClaimTemplate,
-    Container,
     FrozenMap,
     Labels,
     LimitRange,
@@ -40,7 +39,7 @@ from planner.kubernetes.records import (
     Toleration,
     Workload,
 )
-from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.requests import pod_requests, with_defaults
 from planner.kubernetes.sidecar_injection import SidecarInjection
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.storage import class_name_of
@@ -322,8 +321,8 @@ class Admission:
                 if item.kind == "Container":
                     spec = replace(
                         spec,
-                        containers=tuple(_with_defaults(c, item) for c in spec.containers),
-                        init_containers=tuple(_with_defaults(c, item) for c in spec.init_containers),
+                        containers=tuple(with_defaults(c, item) for c in spec.containers),
+                        init_containers=tuple(with_defaults(c, item) for c in spec.init_containers),
                     )
         return tolerating(spec) if self._tolerates else spec
 
@@ -488,16 +487,6 @@ def _with_runtime(spec: PodSpec, runtime: RuntimeClass) -> PodSpec:
         node_selector=FrozenMap({**runtime.node_selector, **spec.node_selector}),
         tolerations=spec.tolerations + added,
     )
-
-
-def _with_defaults(container: Container, item: LimitRangeItem) -> Container:
-    """Source: limitranger `mergeContainerResources`: the default request falls back to the default limit."""
-    limits = {**item.default_limits, **container.limits}
-    defaults: Mapping[str, int] = item.default_requests or EMPTY
-    requests = {**defaults, **container.requests}
-    if limits == dict(container.limits) and requests == dict(container.requests):
-        return container
-    return replace(container, limits=FrozenMap(limits), requests=FrozenMap(requests))
 
 
 def _invalid(spec: PodSpec) -> Iterator[str]:

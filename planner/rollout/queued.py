@@ -5,7 +5,7 @@ JobSets, Ray's, Kubeflow's, LeaderWorkerSets and pod groups all pods of one Work
 itself, and old pods hold their quota until they are gone.
 
 Source: kueue at ff69552e79ad, `pkg/controller/jobs/*/` (`PodSets`), `pkg/controller/jobframework/reconciler.go` (`ExtractPriority`),
-`pkg/workload/resources.go` (`AdjustResources`), `pkg/podset/podset.go` (`FromAssignment`), and the frameworks that are on by default:
+`pkg/podset/podset.go` (`FromAssignment`), and the frameworks that are on by default:
 `config/components/manager/controller_manager_config.yaml`.
 """
 
@@ -181,10 +181,13 @@ def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
 
 
 def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
-    """Its pod sets, of one group or pod where each is a Workload of its own, with what they ask for as Kueue counts it."""
+    """Its pod sets, of one group or pod where each is a Workload of its own; `as_counted` says what they ask for. Of a Pod and a
+    Deployment Kueue reads the pods that the API server has made, with what was added to them."""
     admission = snapshot.derived.once(Admission, snapshot)
 
     def counted(spec: PodSpec) -> PodSpec:
+        if one.after.kind not in (DEPLOYMENT.name, POD.name):
+            return spec
         real = admission.prepare(one.after.namespace, spec)
         return replace(
             spec, containers=real.containers, init_containers=real.init_containers, overhead=real.overhead,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields
 from time import process_time
 from typing import Any
@@ -15,7 +16,9 @@ from planner.ground.errors import ChangeError, NotKnownError
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING
 from planner.questions.queues import QUESTION, QueuesSettings
-from planner.rollout.prepared import compiled
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import Verdict
+from planner.rollout.prepared import Scenario, compiled
 from planner.scheduling.kueue.play import Outcome
 from tests.capacity.teams import API, GPU, KINDS, flavor, job, local, many, node, pod, queue, read, teams, workload
 
@@ -44,6 +47,67 @@ def test_who_waits_for_what(snapshot: Snapshot) -> None:
     }
     assert found["Job/team-a/big"].evicts == ("Job/team-a/tune",)
     assert "8 nvidia.com/gpu more of a100 than the queue can ever have" in str(found["Job/team-b/huge"].why)
+
+
+def waits_with_cpu(quota: str, *more: dict[str, Any], counted: str = "", **spec: Any) -> Outcome:
+    """What a Workload of two pods, whose template says nothing, waits for in a queue with so much CPU; `counted`: what its status says."""
+    waiting = workload("team-a", "x", 0, count=2)
+    waiting["spec"]["podSets"][0]["template"]["spec"] = {"containers": [{"name": "c"}], **spec}
+    if counted:
+        waiting["status"] = {"resourceRequests": [{"name": "main", "resources": {"cpu": counted}}]}
+    space: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+    own = queue("q", {"a100": (quota,)}, resource="cpu")
+    return outcomes([space, flavor("a100"), own, local("team-a", "q"), waiting, *more])["Job/team-a/x"]
+
+
+def limit_range(namespace: str = "team-a", kind: str = "Container", **limits: str) -> dict[str, Any]:
+    item = {"type": kind, "default": limits or {"cpu": "2"}}
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": namespace},
+        "spec": {"limits": [item]},
+    }
+
+
+KATA = {
+    "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata", "overhead": {"podFixed": {"cpu": "2"}},
+}  # fmt: skip
+
+
+def test_defaults_of_a_namespace_and_overhead_of_a_runtime_class_count_against_quota() -> None:
+    assert waits_with_cpu("3") is Outcome.LET_IN
+    assert waits_with_cpu("3", limit_range()) is Outcome.NEVER
+    assert waits_with_cpu("4", limit_range()) is Outcome.LET_IN
+    assert waits_with_cpu("3", limit_range("team-b")) is Outcome.LET_IN
+    assert waits_with_cpu("3", limit_range(kind="Pod")) is Outcome.LET_IN
+    assert waits_with_cpu("3", KATA, runtimeClassName="kata") is Outcome.NEVER
+    assert waits_with_cpu("4", KATA, runtimeClassName="kata") is Outcome.LET_IN
+    assert waits_with_cpu("3", KATA) is Outcome.LET_IN
+    assert waits_with_cpu("3", KATA, runtimeClassName="kata", overhead={"cpu": "1"}) is Outcome.LET_IN
+
+
+def test_what_kueue_says_it_counted_is_taken_before_its_rules() -> None:
+    assert waits_with_cpu("3", counted="4") is Outcome.NEVER
+    assert waits_with_cpu("3", limit_range(), counted="2") is Outcome.LET_IN
+    assert waits_with_cpu("2", limit_range(), counted="2") is Outcome.LET_IN
+
+
+def test_a_container_that_asks_for_more_than_its_default_limit_is_refused() -> None:
+    asks: dict[str, Any] = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
+    assert waits_with_cpu("9", limit_range(), **asks) is Outcome.REFUSED
+    assert waits_with_cpu("9", limit_range(cpu="3"), **asks) is Outcome.LET_IN
+
+
+@pytest.mark.parametrize(("quota", "verdict"), [("3", Verdict.STUCK), ("4", Verdict.COMPLETES)])
+def test_the_gate_counts_them_by_the_same_rules(quota: str, verdict: Verdict) -> None:
+    own = queue("q", {"a100": (quota,)}, resource="cpu")
+    space: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+    held = read([space, node("gpu-0", 8), flavor("a100"), own, local("team-a", "q"), limit_range()])
+    new = job("team-a", "new", 0, suspended=True)
+    new["spec"] |= {"parallelism": 2, "completions": 2}
+    new["spec"]["template"]["spec"]["containers"] = [{"name": "c"}]
+    assert rollout(held, Scenario(manifest=json.dumps(new))).verdict is verdict
 
 
 def test_each_queues_use(snapshot: Snapshot) -> None:
@@ -112,7 +176,11 @@ def test_the_higher_priority_stands_before_the_older() -> None:
     ],
 )
 def test_queues_that_let_nobody_in_and_those_that_are_not_known(spec: dict[str, Any], outcome: Outcome) -> None:
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a", "labels": {"team": "a"}}}
+    space: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "a", "labels": {"team": "a"}},
+    }
     objects = [space, flavor("f"), local("a", "q"), queue("q", {"f": ("8",)}, **spec), workload("a", "w", 1)]
     assert outcomes(objects) == {"Job/a/w": outcome}
     if outcome is Outcome.REFUSED:  # without the namespace's labels nobody knows

@@ -127,6 +127,9 @@ _GRANTED = Kept(
 )
 
 
+_COUNTED = Kept(model.CountedSet, is_object=False, name=_MAIN, asks="resources")
+
+
 def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
     changed = {condition.type: shared.seconds(condition.last_transition_time) for condition in conditions}
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
@@ -145,6 +148,7 @@ WORKLOAD = Kept(
     changed_at=at("status.conditions", _TOLD, _changed),
     admitted_by="status.admission.clusterQueue",
     granted=each("status.admission.podSetAssignments", _GRANTED),
+    counted=each("status.resourceRequests", _COUNTED),
     checks=at(
         "status.admissionChecks",
         list[wire.CheckState],

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.ground.records import replace
-from planner.kubernetes.derived import Same
 from planner.kubernetes.records import (
     ClusterQueue,
     FrozenMap,
@@ -33,7 +32,7 @@ from planner.scheduling.kueue.wanting import (
     Possible,
     SetGiven,
     Wanting,
-    asked_of,
+    asks,
     spare,
 )
 
@@ -108,7 +107,7 @@ class Assigner:
         return Assignment(sets=tuple(found), use=use, borrow=borrow, mode=mode)
 
     def _asked(self, one: QueuedSet) -> dict[str, int]:
-        wants = {name: amount * one.count for name, amount in asked_of(Same(one.spec)).items()}
+        wants = {name: amount * one.count for name, amount in asks(one).items()}
         if self._queue.group_of(PODS) is not None:
             wants[PODS] = one.count
         return wants
@@ -238,7 +237,7 @@ class Assigner:
                 else ""
             )
         if not flavor.topology:
-            is_met = any(amount and name in group.resources for name, amount in asked_of(Same(one.spec)).items())
+            is_met = any(amount and name in group.resources for name, amount in asks(one).items())
             return f"flavor {flavor.name} has no topology" if is_met else ""
         levels = self._flavors.levels.get(flavor.name)
         if levels is not None and one.level and one.level not in levels:

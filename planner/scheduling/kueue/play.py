@@ -16,6 +16,7 @@ from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Queu
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, run
+from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.standing import (
     ADMITTED,
     EVICTED,
@@ -128,7 +129,7 @@ def _standing(made: _Play, snapshot: Snapshot) -> None:
     labels = {one.name: one.labels for one in snapshot.namespaces}  # which say whose workloads a queue takes
     into = {(queue.namespace, queue.name): queue for queue in snapshot.local_queues}
     of_queue: dict[str, list[tuple[Wanting, QueuedWorkload]]] = {}
-    for workload in snapshot.queued_workloads:
+    for workload in as_counted(snapshot):
         if waits(workload):
             local = into.get((workload.namespace, workload.queue))
             name = local.cluster_queue if local is not None else ""
@@ -216,7 +217,7 @@ def _until_still(made: _Play) -> bool:
 
 
 def _shape(one: Wanting) -> object:
-    sets = tuple((each.count, each.least, each.spec) for each in one.sets)
+    sets = tuple((each.count, each.least, each.spec, each.asks) for each in one.sets)
     return one.queue, one.priority, sets
 
 

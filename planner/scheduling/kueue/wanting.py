@@ -26,6 +26,11 @@ def asked_of(spec: Same[PodSpec]) -> Mapping[str, int]:
     return {**named, **pod_requests(spec.value)}
 
 
+def asks(one: QueuedSet) -> Mapping[str, int]:
+    """What each pod of a set asks for."""
+    return asked_of(Same(one.spec)) if one.asks is None else one.asks
+
+
 class Wanting(Record):
     """A workload that waits for quota in the ClusterQueue `queue`, with the pods that it still wants."""
 
