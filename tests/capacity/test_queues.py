@@ -110,6 +110,45 @@ def test_the_gate_counts_them_by_the_same_rules(quota: str, verdict: Verdict) ->
     assert rollout(held, Scenario(manifest=json.dumps(new))).verdict is verdict
 
 
+def borrower(first: int = 8, behind: tuple[int, ...] = (), **spec: Any) -> dict[str, Outcome]:
+    """Who waits in a cohort where a queue holds 4 of its own 8 GPUs and its `first` one waits, and in another queue one for the idle 4
+    that it would borrow, with others `behind` it."""
+    policy = {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "LowerPriority"}
+    strict = {"preemption": policy, "queueingStrategy": "StrictFIFO"} | spec
+    owner = queue("team-a", {"a100": ("8", "0")}, cohort="org", **strict)
+    other = queue("team-b", {"a100": ("1",)}, cohort="org", preemption=policy)
+    spaces: list[dict[str, Any]] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in ("team-a", "team-b")
+    ]
+    return outcomes([
+        *spaces, flavor("a100"), owner, other, local("team-a", "team-a"), local("team-b", "team-b"),
+        workload("team-a", "held", 4, held=("team-a", "a100"), priority=100, created=-7200),
+        workload("team-a", "first", first, created=-3000), workload("team-b", "borrower", 4, created=-2000),
+        *(workload("team-b", f"behind-{place}", gpus, created=-1000 + place) for place, gpus in enumerate(behind)),
+    ])  # fmt: skip
+
+
+def test_the_first_of_a_strict_queue_keeps_its_queues_idle_quota_from_borrowers() -> None:
+    """As recorded (cohort-1-1): "Workload no longer fits after processing another workload", cycle after cycle."""
+    waiting = {"Job/team-a/first": Outcome.QUOTA, "Job/team-b/borrower": Outcome.QUOTA}
+    assert borrower() == waiting
+    assert borrower(behind=(1,)) == {**waiting, "Job/team-b/behind-0": Outcome.BEHIND}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"queueingStrategy": "BestEffortFIFO"},  # it is set aside after a try
+        {
+            "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"}
+        },  # it gets its own back at any time
+        {"first": 9},  # it never fits, and reserves nothing
+    ],
+)
+def test_who_keeps_nothing_from_borrowers(changed: dict[str, Any]) -> None:
+    assert borrower(**changed)["Job/team-b/borrower"] is Outcome.LET_IN
+
+
 def test_each_queues_use(snapshot: Snapshot) -> None:
     found = {one.queue: one for one in queues(snapshot).queues}
     assert [(one.nominal, one.used, one.borrowed, one.free, one.at_most) for _, one in sorted(found.items())] == [

@@ -61,7 +61,7 @@ def name_of(one: QueuedWorkload) -> str:
 def why(one: Verdict, names: Mapping[str, str]) -> Text:
     """What it waits for."""
     if one.outcome is Outcome.BEHIND:
-        return Text(f"the queue is StrictFIFO, and {names.get(one.after, one.after)} is first")
+        return Text(f"{one.why or 'the queue is StrictFIFO'}, and {names.get(one.after, one.after)} is first")
     if one.given and one.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK):
         got = sorted({given.flavor for each in one.given for given in each.flavors.values()})
         said = f"quota of {listing(got)}" if got else "it asks for no quota"

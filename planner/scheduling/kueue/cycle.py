@@ -142,7 +142,7 @@ def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
         return {}
     if assignment.mode == Mode.PREEMPT and not entry.targets:
         entry.status = CycleStatus.NO_CANDIDATES
-        return {} if entry.queue.spec.reclaim == "Any" else _reserved(entry)
+        return _reserved(entry) if reserves(entry) else {}
     if assignment.mode == Mode.DEFERRED_FIT:
         entry.status = CycleStatus.DEFERRED
         return assignment.use
@@ -178,6 +178,11 @@ def _fits(tree: Tree, entry: Entry, gone: Mapping[str, Held]) -> bool:
     for held in merged.values():
         tree.queues[held.queue].add_all(held.uses)
     return fits
+
+
+def reserves(entry: Entry) -> bool:
+    """Whether one that would have to evict and finds nobody keeps quota from the others: where its queue may not reclaim its own of all."""
+    return entry.queue.spec.reclaim != "Any"
 
 
 def _reserved(entry: Entry) -> Use:

@@ -15,7 +15,7 @@ from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, run
+from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, reserves, run
 from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.standing import (
     ADMITTED,
@@ -200,7 +200,11 @@ def _cycles(made: _Play) -> None:
 
 
 def _until_still(made: _Play) -> bool:
-    """Cycles until no queue's first one moves; those that don't fit are set aside. Whether somebody was evicted."""
+    """Cycles until no queue's first one moves; those that don't fit are set aside. Whether somebody was evicted.
+
+    Who is left then is tried in every cycle, and all behind them never are: kueue `pkg/scheduler/scheduler.go` `requeueAndUpdate` puts
+    back at once who was skipped, `pkg/cache/queue/cluster_queue.go` `RequeueIfNotPresent` whoever is of a StrictFIFO queue.
+    """
     somebody_went = False
     while heads := list(_heads(made)):
         entries = run(made.state, heads, made.tried)
@@ -212,7 +216,7 @@ def _until_still(made: _Play) -> bool:
                 made.shapes.clear()
         if not is_moving:
             for entry in entries:
-                _wait(made, entry)
+                _wait(made, entry, is_tried_again=True)
     return somebody_went
 
 
@@ -264,22 +268,25 @@ def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
             return True, False
     if entry.status in (CycleStatus.SKIPPED, CycleStatus.DEFERRED):
         return False, False
+    if entry.queue.is_strict and entry.status == CycleStatus.NO_CANDIDATES and reserves(entry):
+        return False, False  # it stays the first, and keeps its queue's idle quota from borrowers in the cycles to come
     _wait(made, entry)
     if not entry.queue.is_strict:
         made.shapes[_shape(one)] = entry
     return True, False
 
 
-def _wait(made: _Play, entry: Entry) -> None:
-    """It is set aside; in a strict queue all behind it are."""
+def _wait(made: _Play, entry: Entry, *, is_tried_again: bool = False) -> None:
+    """It is set aside; in a strict queue, and behind one that is tried again in every cycle, all behind it are."""
     one, queue = entry.wanting, made.waiting[entry.queue.name]
     if not queue or queue[0] is not one:
         return
     _tell_waiting(made, one, entry)
     made.aside.append(queue.pop(0))
-    if entry.queue.is_strict:
+    if entry.queue.is_strict or is_tried_again:
+        said = "" if entry.queue.is_strict else "Kueue tries the first of the queue again in every cycle"
         for other in queue:
-            made.told(other, Outcome.BEHIND, after=one.key)
+            made.told(other, Outcome.BEHIND, after=one.key, why=said)
         queue.clear()
 
 
