@@ -60,9 +60,15 @@ def sealed(text: str) -> str:
     return _digest(text)
 
 
-def annotation_digests(annotations: Mapping[str, Any]) -> frozenset[str]:
-    """A digest of each annotation with its value; names and values may be digests already."""
-    return frozenset(_digest("=".join(map(_as_digest, pair))) for pair in annotations.items())
+def annotation_digests(annotations: Mapping[str, Any]) -> tuple[str, ...]:
+    """A digest of each annotation with its value, both of which may be digests already, and one of nothing: that tells the key, so that
+    digests of another process, which differ from all of this one's, aren't compared (`is_of_this_key`)."""
+    return (_digest(""), *sorted(_digest("=".join(map(_as_digest, pair))) for pair in annotations.items()))
+
+
+def is_of_this_key(digests: tuple[str, ...]) -> bool:
+    """Whether `annotation_digests` were made with the key of this process; False of none."""
+    return digests[:1] == (_digest(""),)
 
 
 def _as_digest(value: Any) -> str:

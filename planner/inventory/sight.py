@@ -125,7 +125,7 @@ def _without_queues(snapshot: Snapshot, hidden: set[str]) -> dict[str, Any]:
         (kind, "", "") if space in hidden else (kind, space, name)
         for kind, space, name in snapshot.reading.contradicted
     )
-    reading = replace(snapshot.reading, partial=partial, contradicted=contradicted)
+    reading = replace(snapshot.reading, partial=partial, contradicted=contradicted, custom_schemas=EMPTY)
     return {**left, "presence": presence, "reading": reading}
 
 

@@ -385,9 +385,9 @@ class Pod(Record):
     reason: Inside[str] = ""  # status.reason, such as Evicted or NodeLost
     message: Message = ""  # status.message: the kubelet's words on that reason
     claim_names: Annotated[Labels, Tells.NAMES] = EMPTY  # PodClaim.name → name of the ResourceClaim generated for it
-    annotation_digests: Annotated[frozenset[str] | None, Tells.NOTHING] = (
-        None  # of one pod a revision; None: not looked at
-    )
+    annotation_digests: Inside[
+        tuple[str, ...]
+    ] = ()  # of one pod a revision (`sealed.annotation_digests`); (): not looked at
 
     @property
     def is_terminal(self) -> bool:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, DEPLOYMENT_CONFIG, LWS_REVISION
-from planner.inventory.sealed import annotation_digests
+from planner.inventory.sealed import annotation_digests, is_of_this_key
 from planner.kubernetes.kinds import POD, REPLICATION_CONTROLLER, kind_called
 from planner.kubernetes.owners import owners_of, topmost
 from planner.kubernetes.records import EMPTY, ControllerRevision, LabelSelector, Pod, ReplicaSet, Template, Workload
@@ -174,10 +174,11 @@ def untold_undo(cluster: Cluster, before: Workload, after: Workload) -> str:
 
 def _shows_no_pod(cluster: Cluster, template: Template, pods: Iterable[int], revisions: int) -> bool:
     """Whether the template has an annotation that no pod of any revision has: it is none of theirs. A pod has all of its template's."""
-    sampled = [one for i in pods if (one := cluster.snapshot.pods[i].annotation_digests) is not None]
+    every = (cluster.snapshot.pods[i].annotation_digests for i in pods)
+    sampled = [digests for digests in every if is_of_this_key(digests)]
     metadata = json.loads(template.manifest).get("metadata") or {}
     given = annotation_digests(metadata.get("annotations") or {})
-    return len(sampled) == revisions and all(given - digests for digests in sampled)
+    return len(sampled) == revisions and all(set(given).difference(digests) for digests in sampled)
 
 
 def _revisions_of(cluster: Cluster, pods: Iterable[int], label: str) -> int:

@@ -364,6 +364,9 @@ def test_an_annotation_that_no_pod_has_goes_back_to_no_revision(key: str) -> Non
                 }
         read = snapshot(*items)
         assert len(unknowns(Cluster(read), revision(read, key, patch=change))) == number
+    stale = tuple(replace(pod, annotation_digests=("of another key", *pod.annotation_digests[1:])) for pod in read.pods)
+    read = replace(read, pods=stale)  # as a store keeps those of the process that read them
+    assert len(unknowns(Cluster(read), revision(read, key, patch=change))) == 1
 
 
 def test_a_daemon_set_under_way_has_the_revision_of_its_template() -> None:
