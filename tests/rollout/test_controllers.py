@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from planner.ground.records import replace
 from planner.rollout.answers import Reason
 from planner.rollout.controllers.deployment import DeploymentController
 from planner.rollout.run import Run
