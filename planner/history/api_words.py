@@ -16,6 +16,7 @@ from planner.ground.beside import table_beside
 from planner.inventory import wire
 from planner.kubernetes import status_reasons
 from planner.kubernetes.accelerators import tables
+from planner.kubernetes.attaching import ATTACHING
 from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.kinds import NODE, OLD_GROUP, POD, REPLICATION_CONTROLLER
 from planner.kubernetes.listed import LISTED
@@ -46,7 +47,7 @@ def _parts_of_tables() -> set[str]:
     texts = [value for value in ours if isinstance(value, str)]
     texts += [text for value in ours if isinstance(value, frozenset | tuple) for text in value]
     texts += [accelerator.resource for accelerator in tables().accelerators]
-    texts += VALUED
+    texts += [*VALUED, *ATTACHING]  # whether volumes attach hangs on the driver's name where no CSIDrivers are kept
     texts += [one.group for one in LISTED.values()] + [OLD_GROUP]  # an owner's tells its kind from another project's
     texts += [
         key for one in CLOUDS for key in (*one.pool, *one.marks, *one.zone, *one.region, *one.machine_type, *one.count)
