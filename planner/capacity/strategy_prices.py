@@ -138,6 +138,8 @@ def price_strategies(
     terms = replace(default_terms(snapshot, book, needs), **given)
     if "on_demand_usd_per_gpu_hour" in given:  # what one says is what one pays
         terms = replace(terms, sustained_use_discount=0.0)
+    if "spot_usd_per_gpu_hour" in given and terms.own_usd_per_gpu_hour is not None:
+        terms = replace(terms, own_usd_per_gpu_hour=given["spot_usd_per_gpu_hour"])
     node = next((node for node in snapshot.nodes if node.name == needs.node), None)
     price = price_node(book, node, Provisioning.ON_DEMAND).price if node else None
     strategies = _worth([_priced(need, needs, terms) for need in needs.needs])

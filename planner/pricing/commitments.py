@@ -158,8 +158,8 @@ def unused(
 
 
 def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node, number: int) -> int:
-    """Of so many new on-demand nodes like `like`, those that are paid for already: by commitments that cover none of `nodes`."""
-    if not book.commitments:
+    """Of so many new nodes like `like`, those that are paid for already: by commitments that cover none of `nodes`; no spot node is."""
+    if not book.commitments or node_words.provisioning_model(like) != Provisioning.ON_DEMAND:
         return 0
     nodes, kind = tuple(nodes), (node_words.machine_type(like), node_words.region(like))
     free = unused(book, nodes, covered(book, nodes))

@@ -155,10 +155,13 @@ def spare_terms(book: PriceBook, node: Node) -> SpareTerms:
     """
     demand, spot = (price_node(book, node, bought).price for bought in (Provisioning.ON_DEMAND, Provisioning.SPOT))
     gpus = physical_gpus(node) or round(demand.gpu_count)
+    is_on_demand = provisioning_model(node) == Provisioning.ON_DEMAND
+    own = None if is_on_demand else price_node(book, node).price.usd_per_hour
     return SpareTerms(
         on_demand_usd_per_gpu_hour=demand.usd_per_hour / gpus if gpus and demand.usd_per_hour is not None else None,
         spot_usd_per_gpu_hour=spot.usd_per_hour / gpus if gpus and spot.usd_per_hour is not None else None,
         gpus_per_node=gpus,
         gpu_model=demand.gpu_model,
         sustained_use_discount=demand.sustained_use_discount,
+        own_usd_per_gpu_hour=own / gpus if gpus and own is not None else None,
     )

@@ -51,6 +51,7 @@ class SpareTerms(Record):
     scale_down_seconds: float = SCALE_DOWN_SECONDS
     minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
     sustained_use_discount: float = 0.0  # share taken off a node that runs on demand all month
+    own_usd_per_gpu_hour: float | None = None  # of a pool that doesn't buy on demand: what a node that it adds costs
     usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nobody says
 
     def __post_init__(self) -> None:
@@ -58,6 +59,12 @@ class SpareTerms(Record):
             value = getattr(self, field.name)
             if isinstance(value, int | float) and not 0 <= value < float("inf"):
                 raise InputError(f"{field.name} is {value}", where="price of a strategy", mend="Give 0 or more")
+
+    def added_hours(self, rollout_seconds: float) -> float:
+        """Hours that a node is billed which is added for one rollout: until it takes pods, the rollout, and until the autoscaler takes it
+        back, at least the minimum that is billed."""
+        seconds = self.node_start_seconds + rollout_seconds + self.scale_down_seconds
+        return max(self.minimum_billed_seconds, seconds) / 3600
 
 
 class StrategyCost(Record):
@@ -70,7 +77,7 @@ class StrategyCost(Record):
     billed_gpus: int  # the spare, rounded up to whole nodes
     kept_on_demand_usd: float | None
     kept_on_spot_usd: float | None
-    added_usd: float | None  # a node on demand for each rollout
+    added_usd: float | None  # a node for each rollout, bought as its pool buys
     added_hours: float  # node time billed for one rollout
     missing_pod_hours: float  # a month: at most so many pod-hours fewer than the replicas, the price in availability
     missing_usd: float | None  # … at the price that was given; None: none was
@@ -84,20 +91,19 @@ class StrategyCost(Record):
 def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
     """What one strategy costs a month.
 
-    Kept: billed GPUs × price × 730 h. Added: billed GPUs × price × rollouts × (node start + rollout + the time until the
-    autoscaler takes the node back), at least the minimum that is billed.
+    Kept: billed GPUs × price × 730 h. Added: billed GPUs × price × rollouts × `SpareTerms.added_hours`.
     """
     per_node = max(1, terms.gpus_per_node)
     billed = ceil(use.extra_gpus / per_node) * per_node if use.extra_gpus > 0 else 0
-    seconds = max(terms.minimum_billed_seconds, terms.node_start_seconds + use.seconds + terms.scale_down_seconds)
-    added_hours = seconds / 3600 if billed else 0.0
+    added_hours = terms.added_hours(use.seconds) if billed else 0.0
 
     def usd(price: float | None, hours: float, discount: float = 0.0) -> float | None:
         if not billed:
             return 0.0
         return None if price is None else billed * price * billed_hours(hours, discount)
 
-    off = terms.sustained_use_discount
+    off, own = terms.sustained_use_discount, terms.own_usd_per_gpu_hour
+    added, added_off = (terms.on_demand_usd_per_gpu_hour, off) if own is None else (own, 0.0)
     missing = max(0, use.replicas - use.lowest_ready) * use.seconds / 3600 * terms.rollouts_per_month
 
     cost = StrategyCost(
@@ -105,7 +111,7 @@ def strategy_cost(use: StrategyUse, terms: SpareTerms) -> StrategyCost:
         billed_gpus=billed,
         kept_on_demand_usd=usd(terms.on_demand_usd_per_gpu_hour, HOURS_PER_MONTH, off),
         kept_on_spot_usd=usd(terms.spot_usd_per_gpu_hour, HOURS_PER_MONTH),
-        added_usd=usd(terms.on_demand_usd_per_gpu_hour, added_hours * terms.rollouts_per_month, off),
+        added_usd=usd(added, added_hours * terms.rollouts_per_month, added_off),
         added_hours=added_hours,
         missing_pod_hours=missing,
         missing_usd=None if terms.usd_per_pod_hour is None else missing * terms.usd_per_pod_hour,

@@ -61,7 +61,9 @@ def answer(snapshot: Snapshot, settings: CertificateSettings, given: Given = NOT
     snapshot = at_replicas(snapshot, rollout)
     pools = growing(snapshot, rollout.pools.known(given))
     levers = [Lever(one) for one in parse_levers(settings.levers).split(",")]
-    return certificate(snapshot, scenario_of(snapshot, rollout), levers, pools, given.book)
+    return certificate(
+        snapshot, scenario_of(snapshot, rollout), levers, pools, given.book, arrival_seconds=rollout.arrival_seconds
+    )
 
 
 def _price(plan: WorthHaving) -> str:
@@ -69,7 +71,9 @@ def _price(plan: WorthHaving) -> str:
         return "nothing"
     if plan.usd is None:
         return "no price"
-    return usd(plan.usd) + (" a month" if plan.is_kept else "")
+    if not plan.is_kept or plan.usd_per_month is None:
+        return usd(plan.usd)
+    return f"{usd(plan.usd_per_month)} a month{'' if plan.usd_per_rollout is None else f', {usd(plan.usd_per_rollout)} once'}"
 
 
 PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
@@ -85,6 +89,9 @@ PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
         Column("down_seconds", lambda of: of[1].down_seconds, heading="none Ready for",
             words=lambda of: duration(of[1].down_seconds) if of[1].down_seconds else "never"),
         Column("usd", lambda of: of[1].usd, heading="costs", words=lambda of: _price(of[1])),
+        Column("usd_per_month", lambda of: of[1].usd_per_month, heading=None),
+        Column("usd_per_rollout", lambda of: of[1].usd_per_rollout, heading=None),
+        Column("kept_nodes", lambda of: of[1].kept_nodes, heading=None),
         Column("nodes", lambda of: of[1].nodes, heading=None),
         Column("left", lambda of: of[1].left, heading=None),
         Column("disturbed", lambda of: of[1].disturbed, heading="pods of others that end"),

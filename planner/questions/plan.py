@@ -111,7 +111,7 @@ def _priced(of: Numbered) -> str:
 
 def price_of(one: Measure) -> str:
     """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
-    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, is_kept=one.is_kept)
+    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, one.kept_nodes)
 
 
 _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
@@ -129,6 +129,7 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
         Column("usd_per_month", lambda of: of[1].usd_per_month, metric="measure_cost", unit=USD_A_MONTH),
         Column("usd_per_rollout", lambda of: of[1].usd_per_rollout),
         Column("is_kept", lambda of: of[1].is_kept),
+        Column("kept_nodes", lambda of: of[1].kept_nodes),
         Column("limit", lambda of: of[1].limit),
         Column("command", lambda of: of[1].command),
         Column("undo", lambda of: of[1].undo),

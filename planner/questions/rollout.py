@@ -307,7 +307,8 @@ _REMEDIES: Final[Listing[RolloutResult, Remedy]] = Listing(
     columns=tuple(
         Column(name)
         for name in (
-            "kind", "title", "lowest_ready", "replicas", "seconds", "extra_gpus", "extra_nodes", "sentence", "command",
+            "kind", "title", "lowest_ready", "replicas", "seconds", "extra_gpus", "extra_nodes", "kept_nodes", "usd_per_month",
+            "usd_per_rollout", "price", "sentence", "command",
         )
     ),
 )  # fmt: skip

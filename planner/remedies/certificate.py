@@ -39,7 +39,7 @@ _SHORT: Final = frozenset({Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE})
 
 def certificate(
     snapshot: Snapshot, scenario: Scenario, levers: Iterable[Lever] = ALL, pools: Sequence[NodePool] = (),
-    book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most,
+    book: PriceBook | None = None, *, units: int = limits.SEARCH_UNITS.most, arrival_seconds: float | None = None,
 ) -> Certificate:  # fmt: skip
     """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
 
@@ -47,6 +47,8 @@ def certificate(
     ----------
     pools : sequence of NodePool
         How far pools may grow; of those that nobody says it of, as far as there are pods to use it.
+    arrival_seconds : float, optional
+        Until a new node takes pods.
     units : int
         Work that may be spent on it (`planner.ground.budget`).
 
@@ -61,8 +63,9 @@ def certificate(
     cluster, asked = compiled(prepared.snapshot), frozenset(levers)
     run = simulate(cluster, prepared.revisions, seed=scenario.seed).whole()
     case = PlanCase(
-        cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed
-    )
+        cluster=cluster, revisions=prepared.revisions, pod_times=prepared.pod_times, run=run, seed=scenario.seed,
+        arrival_seconds=arrival_seconds,
+    )  # fmt: skip
     unknown = [unknown_object.what for unknown_object in prepared.unknown]
     unknown += [u.what for r in case.revisions for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))]
     return _Writer(case, asked, pools, book, units).written(unknown)
@@ -217,7 +220,8 @@ class _Writer:
             title=title[:1].upper() + title[1:] if title == "as it is" else title,
             sentence=Text("; ".join(self._costs(one, known, least))), lowest_ready=least.lowest_ready,
             replicas=least.replicas, kept=kept, seconds=one.seconds, down_seconds=one.down_seconds, usd=one.usd,
-            is_kept=one.is_kept, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed, left=one.left,
+            is_kept=one.is_kept, kept_nodes=sum(one.kept), usd_per_month=one.price.usd_per_month if one.price else None,
+            usd_per_rollout=one.price.usd_per_rollout if one.price else None, nodes=sum(one.plan.nodes), pools=pools, disturbed=one.disturbed, left=one.left,
             is_proven=one.is_proven, runs=one.runs, steps=tuple(self._steps(one, known)),
         )  # fmt: skip
 
@@ -227,13 +231,7 @@ class _Writer:
             yield f"none for {duration(one.down_seconds)}"
         yield f"about {duration(one.seconds)}"
         if one.new_nodes:
-            price = "no price" if one.usd is None else usd(one.usd)
-            many = plural(len(one.new_nodes), "the node", "the nodes")
-            yield (
-                f"{price}{' a month' if one.usd is not None else ''}, since pods stay on {many}"
-                if one.is_kept
-                else f"{price} while it rolls out"
-            )
+            yield _price(one)
             for pool, number in known.grown(one.plan):
                 if pool.limit is not None and (said := pool.limit.grows(number)):
                     yield said
@@ -308,6 +306,18 @@ class _Writer:
             made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *rest),
             undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
         )  # fmt: skip
+
+
+def _price(one: Outcome) -> str:
+    """``$9.24 while it rolls out``; ``$11,825 a month, since pods stay on 1 of 2 nodes, and $9.24 while it rolls out``."""
+    month, once = (one.price.usd_per_month, one.price.usd_per_rollout) if one.price else (None, None)
+    going = "" if once is None else f"{usd(once)} while it rolls out"
+    if not one.is_kept:
+        return going or "no price while it rolls out"
+    stay, number = sum(one.kept), len(one.new_nodes)
+    which = plural(number, "the node", "the nodes") if stay == number else f"{stay:,} of {count(number, 'node')}"
+    price = "no price" if month is None else f"{usd(month)} a month"
+    return f"{price}, since pods stay on {which}{f', and {going}' if going else ''}"
 
 
 _NEEDS: Final[dict[str, tuple[Callable[[Outcome], float], Callable[[float], str]]]] = {

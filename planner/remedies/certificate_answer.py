@@ -23,7 +23,8 @@ class WorthHaving(Record):
     lowest_ready, replicas : of the changed workload that keeps least, where several change
     seconds : until it is through: others scaled down, nodes come, and the rollout
     down_seconds : of them those in which no pod is Ready
-    usd : what its nodes cost: while it rolls out, or a month where pods stay on them (`is_kept`); None without a price
+    usd : what its nodes cost: a month those that pods stay on (`kept_nodes`), while it rolls out the others; None without a price
+    usd_per_month, usd_per_rollout : of the nodes that stay, or of all where none does; and of those that go again
     nodes : that are added, `pools` where
     disturbed : pods of others that end on the way
     left : pods that don't get the change: those below a StatefulSet's partition
@@ -39,6 +40,9 @@ class WorthHaving(Record):
     down_seconds: float
     usd: float | None
     is_kept: bool
+    kept_nodes: int
+    usd_per_month: float | None
+    usd_per_rollout: float | None
     nodes: int
     pools: tuple[tuple[str, int], ...]
     disturbed: int

@@ -54,6 +54,7 @@ class PlanCase(Record):
     pod_times: tuple[PodTimes, ...]
     run: Run
     seed: int = 0
+    arrival_seconds: float | None = None  # until a new node takes pods, where that is given
 
     def shape(self, place: int) -> Shape:
         """Of the new pods of a change, as admitted where any were made."""

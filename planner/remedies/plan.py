@@ -35,7 +35,7 @@ from planner.remedies.least_nodes import LeastNodes, least_nodes
 from planner.remedies.lending import Least, least
 from planner.remedies.make_room import room_made
 from planner.remedies.order import RolloutTurn, playable_order
-from planner.remedies.price import usd_of_nodes
+from planner.remedies.price import price_of_nodes
 from planner.remedies.ways_out import find_remedies, grown, is_unstated, preference
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict, rolling
 from planner.rollout.choice import Option, Weights, choose
@@ -94,8 +94,8 @@ class MeasureKind(StrEnum):
 class Measure(Record):
     """One thing to do. `makes`: the workloads that can be rolled out with it and what comes before it, and couldn't before.
 
-    Money is of nodes on demand: kept all month, or added for each rollout and taken away after it; None without a price. `is_kept`: pods
-    stay on them, so that they can't be taken away. `limit`: what the pool's own limit says to that.
+    Money is of nodes bought as their pool buys: `usd_per_month` of the `kept_nodes`, which pods stay on, or of all where none is, were
+    they kept; `usd_per_rollout` of those that are taken away after it; None without a price, or where all stay. `limit`: what the pool's own limit says to that.
     """
 
     kind: MeasureKind
@@ -112,6 +112,7 @@ class Measure(Record):
     usd_per_month: float | None = 0.0
     usd_per_rollout: float | None = 0.0
     is_kept: bool = False
+    kept_nodes: int = 0
     limit: Text = NO_WORDS
     alike: str = (
         ""  # what it sets and what it sets back, the same for those that may be told together; "" of what stands alone
@@ -296,12 +297,12 @@ def _with_all(world: World, changes: Iterable[Change]) -> World:
 
 
 class _Offer(Record, kw_only=False):
-    """More nodes, so many like each, with what is done first. `seconds`: of the rollout."""
+    """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there."""
 
     changes: tuple[Change, ...]
     nodes: tuple[tuple[Node, int], ...]
     seconds: float
-    is_kept: bool
+    kept: tuple[int, ...]
     usd_per_month: float | None
 
     @property
@@ -804,13 +805,16 @@ class Planner:
         after = self._so_far()
         wanted = [key for key in self.states if self._is_ready(key)]
         least_of_all = max(self._at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
-        is_kept = any(measure.is_kept for measure in mine)
         likes = {pool_key(template): template for template in self.world.templates}
         most = [sum(pool_key(template) == pool for template in self.world.templates) for pool in likes]
+        stay = [sum(measure.kept_nodes for measure in mine if measure.pool == _pool(like)) for like in likes.values()]
+
+        def offer_of(numbers: Sequence[int]) -> _Offer:
+            some = [(like, n, min(n, k)) for like, n, k in zip(likes.values(), numbers, stay, strict=True) if n]
+            return self._offer((), [(like, n) for like, n, _ in some], 0.0, [k for *_, k in some])
+
         offers = [
-            self._offer(
-                (), [(like, n) for like, n in zip(likes.values(), some, strict=True) if n], 0.0, is_kept=is_kept
-            )
+            offer_of(some)
             for some in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
             if max(1, least_of_all) <= sum(some) < number
         ]
@@ -852,7 +856,7 @@ class Planner:
         for changes in ([], *([change] for change in self._strategies_that_wait(key))):
             for one in self._remedies(key, RemedyKind.ADD_NODE, _with_all(self.world, changes)):
                 nodes = [(node_of[one.node_template], one.extra_nodes)]
-                offers.append(self._offer(changes, nodes, one.seconds, is_kept=one.is_kept))
+                offers.append(self._offer(changes, nodes, one.seconds - one.arrival_seconds, [one.kept_nodes]))
         taken, refused = self._first_that_does(key, offers)
 
         def worth(template: Node) -> int:
@@ -862,7 +866,12 @@ class Planner:
             return max(cheaper, default=0)
 
         searched = (
-            self._offer(self._changes_of(key, one), one.nodes, one.outcome.seconds, is_kept=one.outcome.is_kept)
+            self._offer(
+                self._changes_of(key, one),
+                one.nodes,
+                one.outcome.seconds - one.outcome.arrival_seconds,
+                [stay for stay, number in zip(one.outcome.kept, one.outcome.plan.nodes, strict=True) if number],
+            )
             for one in self._least(key, worth)
             if one.nodes
         )
@@ -880,11 +889,17 @@ class Planner:
         return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
 
     def _offer(
-        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, *, is_kept: bool = False
+        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, kept: Sequence[int] = ()
     ) -> _Offer:  # fmt: skip
+        kept = kept or (0,) * len(nodes)
+        months = [self._price(*pair, seconds, stay)[0] for pair, stay in zip(nodes, kept, strict=True)]
+        return _Offer(tuple(changes), tuple(nodes), seconds, tuple(kept), _sum(months))
+
+    def _price(self, like: Node, number: int, seconds: float, kept: int) -> tuple[float | None, float | None]:
+        """USD a month, and for one rollout, of so many nodes beside all that there are by now (`NodesPrice`)."""
         there = [*self.snapshot.nodes, *self.world.templates]
-        month = _sum([usd_of_nodes(self.book, there, template, number, seconds)[0] for template, number in nodes])
-        return _Offer(tuple(changes), tuple(nodes), seconds, is_kept, month)
+        price = price_of_nodes(self.book, there, like, number, seconds, kept=kept)
+        return (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
 
     def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> tuple[_Offer | None, str]:
         """The cheapest within the budgets that makes the rollout go, and why the first of those cheaper isn't it."""
@@ -958,11 +973,10 @@ class Planner:
 
     def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
         """More nodes of a pool, of an offer, as a measure."""
-        pool = node_pool(template) or template.name
+        pool = _pool(template)
         step = steps.nodes_added(self.world.cluster, template, number)
-        month, once = usd_of_nodes(
-            self.book, [*self.snapshot.nodes, *self.world.templates], template, number, offer.seconds
-        )
+        kept = offer.kept[offer.nodes.index((template, number))]
+        month, once = self._price(template, number, offer.seconds, kept)
         known, name = self.pools.get(pool_key(template)), pool_key(template)
         limit = (
             "" if known is None else known.grows(number, self._already(name), capacity_of(self.today.cluster, known))
@@ -972,8 +986,8 @@ class Planner:
         measure = Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
             makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
-            usd_per_month=month, is_kept=offer.is_kept, limit=Text(limit),
-            usd_per_rollout=None if offer.is_kept else once,
+            usd_per_month=month, is_kept=kept > 0, kept_nodes=kept, limit=Text(limit),
+            usd_per_rollout=once,
         )  # fmt: skip
         return measure, partial(World.more, templates=(template,) * number)
 
@@ -1040,14 +1054,20 @@ class Planner:
         measures = tuple(measure for measure, _ in self.taken)
         nodes = [measure for measure in measures if measure.kind is MeasureKind.NODES]
         numbers = [sum(s.keeps(self.share) for s in some.values()) for some in (self.now, for_nothing, self.states)]
-        month, once = (_sum([getattr(node, name) for node in nodes]) for name in ("usd_per_month", "usd_per_rollout"))
+        month = _sum([node.usd_per_month for node in nodes])
+        staying = [node for node in nodes if node.is_kept]  # then the month holds the other measures' nodes, too
+        once = (
+            _sum([node.usd_per_rollout or 0.0 for node in staying]) or None
+            if staying
+            else _sum([node.usd_per_rollout for node in nodes])
+        )
         order = self._order(measures)
         bounds = [self._at_least(key) for key in dict.fromkeys(key for node in nodes for key in node.makes)]
         found = PlanAnswer(
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(state.verdict is Verdict.UNKNOWN for state in self.states.values()), measures=measures,
             order=order, left=tuple(self._left()), nodes=sum(node.nodes for node in nodes),
-            usd_per_month=month, usd_per_rollout=None if any(node.is_kept for node in nodes) else once,
+            usd_per_month=month, usd_per_rollout=once,
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((bound.nodes for bound in bounds), default=0),
             at_least_usd=None if month is None else max((bound.usd_per_month or 0.0 for bound in bounds), default=0.0),
@@ -1074,7 +1094,8 @@ class Planner:
 
     def _at_least(self, key: str) -> LeastNodes:
         def price(node: Node, number: int) -> float | None:
-            return usd_of_nodes(self.book, self.snapshot.nodes, node, number, 0.0)[0]
+            price = price_of_nodes(self.book, self.snapshot.nodes, node, number, 0.0)
+            return price.usd_per_month if price else None
 
         if self._uncounted:
             return LeastNodes(nodes=0, usd_per_month=0.0)
@@ -1146,7 +1167,8 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
 
 def _least_words(found: PlanAnswer) -> str:
     """How far that is from the least: what no plan for the same workloads can do without."""
-    if found.usd_per_month is not None and (found.at_least_usd or 0.0) >= found.usd_per_month - _CENT:
+    counts_peak = all(one.kept_nodes in (0, one.nodes) for one in found.measures)  # as the bound does, kept all month
+    if counts_peak and found.usd_per_month is not None and (found.at_least_usd or 0.0) >= found.usd_per_month - _CENT:
         return "no plan for them costs less (proven)"
     if found.at_least_nodes >= found.nodes:
         return "no plan for them needs fewer nodes (proven)"
@@ -1154,7 +1176,7 @@ def _least_words(found: PlanAnswer) -> str:
         return f"whether fewer do isn't known without {listing([several(kind) for kind in found.uncounted])}"
     if not found.at_least_nodes:
         return "that none does with fewer isn't proven"
-    more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd else ""
+    more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd and counts_peak else ""
     return f"any plan for them needs at least {count(found.at_least_nodes, 'node')}{more}"
 
 
@@ -1163,7 +1185,10 @@ def _node_price(found: PlanAnswer, nodes: Sequence[Measure], aims: Aims) -> str:
     if found.usd_per_month is None:
         return "whose price isn't known"
     if any(node.is_kept for node in nodes):
-        return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {plural(found.nodes, 'it', 'them')}"
+        going = sum(node.nodes - node.kept_nodes for node in nodes if node.is_kept)
+        on = f"{found.nodes - going:,} of them" if going else plural(found.nodes, "it", "them")
+        each = "" if found.usd_per_rollout is None else f", and {usd(found.usd_per_rollout)} for one rollout"
+        return f"{usd(found.usd_per_month)} a month, since pods that have no other node stay on {on}{each}"
     once = 0.0 if found.usd_per_rollout is None else found.usd_per_rollout
     added = f"if added for each of {aims.rollouts_per_month:g} {plural(aims.rollouts_per_month, 'rollout')}"
     return f"{usd(found.usd_per_month)} a month, or {usd(once * aims.rollouts_per_month)} {added}"
@@ -1194,6 +1219,11 @@ def _instead(strategy: Strategy) -> str:
         return f" instead of {strategy.kind}"
     known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
     return f" instead of {', '.join(known)}"
+
+
+def _pool(node: Node) -> str:
+    """Its pool, or itself."""
+    return node_pool(node) or node.name
 
 
 def _sum(amounts: Sequence[float | None]) -> float | None:

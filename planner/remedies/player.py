@@ -6,7 +6,7 @@ printed steps do it; new nodes are there at the start, and their arrival is adde
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from math import ceil, inf
 from typing import Final
@@ -16,21 +16,18 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, region
 from planner.kubernetes.records import FrozenMap, Node, Workload
 from planner.kubernetes.shares import rolling_limits
-from planner.pricing.commitments import paid_for
-from planner.pricing.model import PriceBook, Provisioning
-from planner.pricing.node import price_node
-from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS
+from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.least_nodes import staying
 from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
+from planner.remedies.price import AddedNodes, NodesPrice
 from planner.remedies.scenario import other_draws
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
-from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
+from planner.rollout.room import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import holds_in_every_placement
 from planner.rollout.timing import seconds_at
@@ -39,7 +36,6 @@ from planner.scheduling.empty_node import empty_copy
 
 UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _PRECISION: Final = 6
-_MOST_PAID: Final = 1_000_000  # nodes: all that are
 
 Costs = tuple[float, ...]
 """Of each change pods Ready at worst (negated), then money (USD; nodes a pool where no price is known), pods of others disturbed,
@@ -56,8 +52,10 @@ class Outcome(Record, eq=False):
     costs : of one that completes
     lowest : of each change, pods Ready at worst
     seconds : until the last change is complete: others scaled down, nodes come, and the rollout
-    usd : what its nodes cost: for the time of the rollout, or a month where they are kept; None without a price
-    is_kept : whether pods that are on the new nodes at the end have no other place
+    arrival_seconds : of them until new nodes take pods
+    usd : what its nodes cost: for the time of the rollout those that go again, a month those that are kept; None without a price
+    price : the same, apart
+    kept : nodes of each pool that have pods at the end which find no other place
     disturbed : pods of others that end: scaled down, moved, or preempted
     left : pods that don't get the change
     down_seconds : how long no pod of a change is Ready that has some today
@@ -72,7 +70,9 @@ class Outcome(Record, eq=False):
     lowest: tuple[int, ...] = ()
     seconds: float = 0.0
     usd: float | None = 0.0
-    is_kept: bool = False
+    price: NodesPrice | None = None
+    kept: tuple[int, ...] = ()
+    arrival_seconds: float = 0.0
     disturbed: int = 0
     left: int = 0
     preempted: int = 0
@@ -82,6 +82,10 @@ class Outcome(Record, eq=False):
     revisions: tuple[Revision, ...] = ()
     lent: tuple[tuple[Lender, int], ...] = ()
     new_nodes: tuple[Node, ...] = ()
+
+    @property
+    def is_kept(self) -> bool:
+        return any(self.kept)
 
 
 class Player:
@@ -93,9 +97,8 @@ class Player:
         self._room: dict[tuple[int, int, tuple[int, ...]], bool] = {}
         self._lacking: dict[Hashable, bool] = {}
         self._bests: dict[tuple[int, int], tuple[float, float, int]] = {}
-        self.money = tuple(_money(book, pool.template) for pool in knobs.pools)
-        self.is_priced = None not in self.money
-        self.paid = tuple(_paid(book, case.cluster.snapshot.nodes, [pool.template for pool in knobs.pools]))
+        templates = [pool.template for pool in knobs.pools]
+        self.prices = AddedNodes(book, case.cluster.snapshot.nodes, templates, start_seconds=case.arrival_seconds)
         self.played = 0
 
     # ── the bound ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -109,9 +112,9 @@ class Player:
         ways = [[way] for way in self.knobs.ways_of(plan)] if plan.ways else self.knobs.ways
         each = [[self._best(place, way) for way in some] for place, some in enumerate(ways)]
         lowest = tuple(-max(most for most, _, _ in some) for some in each)
-        seconds = max(min(least for _, least, _ in some) for some in each) + self._arrival(plan)
+        seconds = max(min(least for _, least, _ in some) for some in each) + self._moving(plan)
         left = sum(min(left for *_, left in some) for some in each)
-        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), left, is_kept=False)
+        return self._costs(lowest, seconds, plan, self._lent_disturbed(plan), left, self._price(plan, seconds))
 
     def _best(self, place: int, way: Way) -> tuple[float, float, int]:
         """Of one change pods Ready at worst at most, seconds at least, and pods that stay as they are: below a StatefulSet's partition."""
@@ -175,14 +178,17 @@ class Player:
         new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
         own = {owner for r in self.case.revisions for owner in run.owners[r.after.key]}
         preempted = len({pod.uid for pod in run.preempted if pod.owner not in own})
-        lowest, seconds, down = self._times(plan, run)
-        is_kept = bool(new) and are_kept(run, len(new))
+        lowest, rolling, down = self._times(plan, run)
+        kept = self._kept(plan, run)
+        price = self._price(plan, rolling, kept)
+        seconds = round(rolling + self._arrival(plan), _PRECISION)
         disturbed = self._lent_disturbed(plan) + preempted
         left = sum(self._best(place, way)[2] for place, way in enumerate(self.knobs.ways_of(plan)))
         return Outcome(
             plan=plan, completes=True, is_proven=is_sure, costs=self._costs(
-                tuple(-one for one in lowest), seconds, plan, disturbed, left, is_kept=is_kept),
-            lowest=lowest, seconds=seconds, usd=self._usd(plan, seconds, is_kept=is_kept), is_kept=is_kept,
+                tuple(-one for one in lowest), rolling, plan, disturbed, left, price),
+            lowest=lowest, seconds=seconds, usd=None if price is None else round(price.usd, _PRECISION), price=price, kept=kept,
+            arrival_seconds=self._arrival(plan),
             disturbed=disturbed, left=left, preempted=preempted, down_seconds=down, run=run, revisions=tuple(revisions),
             lent=tuple(lent), new_nodes=tuple(new),
         )  # fmt: skip
@@ -364,49 +370,41 @@ class Player:
                 down = max(
                     down, sum(b - a for a, b, moment in zip(at, at[1:], moments, strict=False) if not moment.ready)
                 )
-        return tuple(lowest), round(seconds + self._arrival(plan), _PRECISION), down
+        if any(plan.lent) and self.knobs.orders[plan.order] is not None:
+            # who lends is scaled down while the nodes start: the longer of the two is waited for
+            waits = min(run.waited[revision.after.key] for revision in self.case.revisions)
+            seconds -= min(waits, self._arrival(plan))
+        return tuple(lowest), seconds + self._moving(plan), down
 
     def _arrival(self, plan: Plan) -> float:
-        """Until new nodes take pods, and pods have moved."""
-        gpus, moved = [gpu_count(pool.template) for pool, _ in self.knobs.grown(plan)], self.knobs.moves_of(plan)
-        come = max((arrival_seconds(has_gpus=bool(number)) for number in gpus), default=0.0)
-        return come + (moved.seconds if moved else 0.0)
+        """Until new nodes take pods."""
+        return self.prices.arrival_seconds(plan.nodes)
 
-    def _usd(self, plan: Plan, seconds: float, *, is_kept: bool) -> float | None:
+    def _moving(self, plan: Plan) -> float:
+        """Until pods have moved."""
+        moved = self.knobs.moves_of(plan)
+        return moved.seconds if moved else 0.0
+
+    def _kept(self, plan: Plan, run: Run) -> tuple[int, ...]:
+        """Nodes of each pool that pods stay on; they come pool by pool (`_cluster`)."""
         if not any(plan.nodes):
-            return 0.0
-        if not self.is_priced:
-            return None
-        hours = (seconds + SCALE_DOWN_SECONDS) / 3600
-        each = [one[1] if is_kept else hours * one[0] for one in self.money if one is not None]
-        return round(
-            sum(max(0, n - paid) * usd for n, paid, usd in zip(plan.nodes, self.paid, each, strict=True)), _PRECISION
-        )
+            return ()
+        pools = [pool for pool, number in enumerate(plan.nodes) for _ in range(number)]
+        staying = [pools[place] for place in kept_nodes(run, len(pools))]
+        return tuple(staying.count(pool) for pool in range(len(plan.nodes)))
 
-    def _costs(self, lowest: Costs, seconds: float, plan: Plan, disturbed: int, left: int, *, is_kept: bool) -> Costs:
-        usd = self._usd(plan, seconds, is_kept=is_kept)
-        money = tuple(map(float, plan.nodes)) if not self.is_priced else (usd or 0.0,)
-        return (*lowest, *money, float(disturbed), round(seconds, _PRECISION), float(left))
+    def _price(self, plan: Plan, rollout_seconds: float, kept: Sequence[int] = ()) -> NodesPrice | None:
+        return self.prices.price(plan.nodes, kept or (0,) * len(plan.nodes), rollout_seconds)
+
+    def _costs(
+        self, lowest: Costs, rollout_seconds: float, plan: Plan, disturbed: int, left: int, price: NodesPrice | None
+    ) -> Costs:  # fmt: skip
+        usd = 0.0 if price is None else round(price.usd, _PRECISION)
+        money = (usd,) if self.prices.is_priced else tuple(map(float, plan.nodes))
+        seconds = round(rollout_seconds + self._arrival(plan), _PRECISION)
+        return (*lowest, *money, float(disturbed), seconds, float(left))
 
 
 def _with(workload: Workload, way: Way) -> Workload:
     changed = workload if way.strategy is None else replace(workload, strategy=way.strategy)
     return changed if way.replicas is None else replace(changed, replicas=way.replicas)
-
-
-def _paid(book: PriceBook | None, nodes: Sequence[Node], pools: Iterable[Node]) -> Iterator[int]:
-    """Nodes of each pool that commitments pay for already, which cover none; of pools alike the first has them."""
-    seen = set[tuple[str, str]]()
-    for like in pools:
-        kind = (machine_type(like), region(like))
-        yield 0 if book is None or kind in seen else paid_for(book, nodes, like, _MOST_PAID)
-        seen.add(kind)
-
-
-def _money(book: PriceBook | None, node: Node) -> tuple[float, float] | None:
-    """What such nodes cost, each: USD an hour, and a month with sustained use; None without a price."""
-    price = None if book is None else price_node(book, node, Provisioning.ON_DEMAND).price
-    if price is None:
-        return None
-    hourly, monthly = price.usd_per_hour, price.sustained_use_usd_per_month
-    return None if hourly is None or monthly is None else (hourly, monthly)

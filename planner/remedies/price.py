@@ -1,55 +1,158 @@
-"""What nodes that are added cost: those of a way out of a stuck rollout, and those of a plan for all of them."""
+"""What nodes that are added cost, at every door: bought as their pool buys, for one rollout, or all month where pods stay on them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from planner.ground.words import plural, usd
-from planner.kubernetes.nodes import arrival_seconds, gpu_count
+from planner.ground.records import Record, replace
+from planner.ground.words import Text, plural, usd
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, region
 from planner.kubernetes.records import Node, Snapshot
 from planner.pricing.commitments import paid_for
-from planner.pricing.model import PriceBook, Provisioning
+from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
-from planner.pricing.strategy_cost import SCALE_DOWN_SECONDS, SpareTerms
+from planner.pricing.strategy_cost import SpareTerms
 from planner.rollout.answers import Remedy
 
+_MOST_PAID: Final = 1_000_000  # nodes: all that are
 
-def usd_of_nodes(
-    book: PriceBook | None,
-    nodes: Iterable[Node],
-    like: Node,
-    number: int,
-    rollout_seconds: float,
-    terms: SpareTerms | None = None,
-) -> tuple[float | None, float | None]:
-    """USD of so many nodes on demand beside `nodes`: kept all month, and added for one rollout of so many seconds; None without a price.
-    What a commitment covers that covers none of `nodes` is paid for already.
 
-    `terms` tell when an added node comes and goes.
+class NodesPrice(Record):
+    """USD of added nodes, after commitments that cover no other node.
+
+    Attributes
+    ----------
+    number, kept : nodes, and of them those that pods stay on
+    usd_per_month : of those that stay; where none does, of all, were they kept
+    usd_per_rollout : of those that go again, for one rollout; None where all stay
     """
-    price = None if book is None else price_node(book, like, Provisioning.ON_DEMAND).price
+
+    number: int
+    kept: int
+    usd_per_month: float
+    usd_per_rollout: float | None
+
+    @property
+    def usd(self) -> float:
+        """What falls due: a month of the nodes that stay, and the rollout's time of the others."""
+        return (self.usd_per_month if self.kept else 0.0) + (self.usd_per_rollout or 0.0)
+
+
+class AddedNodes:
+    """Prices of more nodes like each of `likes`, beside `nodes`. `terms` say when a node comes and goes; `start_seconds` only when it
+    comes."""
+
+    def __init__(
+        self, book: PriceBook | None, nodes: Iterable[Node], likes: Sequence[Node], terms: SpareTerms | None = None,
+        start_seconds: float | None = None,
+    ) -> None:  # fmt: skip
+        self._each = [_hour_and_month(book, like) for like in likes]
+        self._paid = _paid(book, tuple(nodes), likes)
+        self._terms = terms or SpareTerms(
+            on_demand_usd_per_gpu_hour=None, spot_usd_per_gpu_hour=None, gpus_per_node=0, node_start_seconds=0.0
+        )
+        start = terms.node_start_seconds if terms else start_seconds
+        self._starts = [arrival_seconds(has_gpus=bool(gpu_count(like))) if start is None else start for like in likes]
+
+    @property
+    def is_priced(self) -> bool:
+        return None not in self._each
+
+    def arrival_seconds(self, numbers: Sequence[int]) -> float:
+        """Until so many of each take pods."""
+        starts = (start for start, number in zip(self._starts, numbers, strict=True) if number)
+        return max(starts, default=0.0)
+
+    def price(self, numbers: Sequence[int], kept: Sequence[int], rollout_seconds: float) -> NodesPrice | None:
+        """Of so many of each, `kept` of them, for a rollout that takes so long once they are there; None without a price."""
+        terms = replace(self._terms, node_start_seconds=self.arrival_seconds(numbers))
+        hours, month, once = terms.added_hours(rollout_seconds), 0.0, 0.0
+        for each, paid, number, stay in zip(self._each, self._paid, numbers, kept, strict=True):
+            if number and each is None:
+                return None
+            hourly, monthly = each or (0.0, 0.0)
+            month += max(0, (stay if any(kept) else number) - paid) * monthly
+            once += max(0, number - stay - max(0, paid - stay)) * hourly * hours
+        return NodesPrice(
+            number=sum(numbers), kept=sum(kept), usd_per_month=month,
+            usd_per_rollout=None if sum(kept) == sum(numbers) else once,
+        )  # fmt: skip
+
+
+def price_of_nodes(
+    book: PriceBook | None, nodes: Iterable[Node], like: Node, number: int, rollout_seconds: float, *, kept: int = 0,
+    terms: SpareTerms | None = None, start_seconds: float | None = None,
+) -> NodesPrice | None:  # fmt: skip
+    """Of so many nodes of one pool beside `nodes`; None without a price."""
+    return AddedNodes(book, nodes, [like], terms, start_seconds).price([number], [kept], rollout_seconds)
+
+
+def _hour_and_month(book: PriceBook | None, node: Node) -> tuple[float, float] | None:
+    """USD an hour, and a month with sustained use, of one more node of the pool: a spot pool brings a spot node."""
+    price = None if book is None else price_node(book, node).price
     if price is None or price.usd_per_hour is None or price.sustained_use_usd_per_month is None:
-        return None, None
-    start = terms.node_start_seconds if terms else arrival_seconds(has_gpus=bool(gpu_count(like)))
-    idle = terms.scale_down_seconds if terms else SCALE_DOWN_SECONDS
-    hours = (start + rollout_seconds + idle) / 3600
-    number -= paid_for(book, nodes, like, number) if book else 0
-    return number * price.sustained_use_usd_per_month, number * price.usd_per_hour * hours
+        return None
+    return price.usd_per_hour, price.sustained_use_usd_per_month
 
 
-def priced(month: float | None, once: float | None, number: int, *, is_kept: bool) -> str:
-    """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
+def _paid(book: PriceBook | None, nodes: Sequence[Node], likes: Iterable[Node]) -> list[int]:
+    """Nodes like each that commitments pay for already, which cover none; of pools alike the first has them."""
+    seen, paid = set[tuple[str, str]](), list[int]()
+    for like in likes:
+        kind = (machine_type(like), region(like))
+        paid.append(0 if book is None or kind in seen else paid_for(book, nodes, like, _MOST_PAID))
+        seen |= {kind} if paid[-1] else set()
+    return paid
+
+
+def money(month: float | None, once: float | None, kept: int) -> str:
+    """``$438 a month kept, $4.57 for one rollout``; where pods stay on some ``$438 a month``, with ``, $4.57 for one rollout`` for
+    those that go again."""
     if month is None:
         return "no price"
-    if is_kept or once is None:
-        return f"{usd(month)} a month: pods stay on {plural(number, 'it', 'them')}"
-    return f"{usd(month)} a month kept, {usd(once)} for one rollout"
+    each = "" if once is None else f", {usd(once)} for one rollout"
+    return f"{usd(month)} a month{'' if kept else ' kept'}{each}"
+
+
+def priced(month: float | None, once: float | None, number: int, kept: int) -> str:
+    """`money`, and on how many of the nodes pods stay: ``$438 a month: pods stay on it``."""
+    if month is None or not kept:
+        return money(month, once, kept)
+    which = plural(number, "it", "them") if kept >= number else f"{kept:,} of them"
+    return f"{money(month, once, kept)}: pods stay on {which}"
+
+
+def price_of_remedy(
+    snapshot: Snapshot, book: PriceBook | None, remedy: Remedy, terms: SpareTerms | None = None
+) -> NodesPrice | None:
+    """Of the nodes that a way out adds; None where it adds none, and without a price."""
+    node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
+    if node is None or not remedy.extra_nodes:
+        return None
+    seconds = remedy.seconds - remedy.arrival_seconds
+    return price_of_nodes(
+        book, snapshot.nodes, node, remedy.extra_nodes, seconds, kept=remedy.kept_nodes, terms=terms,
+        start_seconds=remedy.arrival_seconds,
+    )  # fmt: skip
+
+
+def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Remedy:
+    """A way out with what its nodes cost, in its sentence too."""
+    price = price_of_remedy(snapshot, book, remedy)
+    if price is None:
+        return replace(remedy, price=Text("no price")) if book is not None and remedy.extra_nodes else remedy
+    month, once = price.usd_per_month, price.usd_per_rollout
+    return replace(
+        remedy, price=Text(priced(month, once, price.number, price.kept)), usd_per_month=month, usd_per_rollout=once,
+        sentence=Text(f"{remedy.sentence}; {money(month, once, price.kept)}"),
+    )  # fmt: skip
 
 
 def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: SpareTerms | None = None) -> str:
     """What the nodes a way out adds cost, in words; "" where it adds none."""
-    node = next((node for node in snapshot.nodes if node.name == remedy.node_template), None)
-    if node is None or not remedy.extra_nodes:
+    if not remedy.extra_nodes or not remedy.node_template:
         return ""
-    month, once = usd_of_nodes(book, snapshot.nodes, node, remedy.extra_nodes, remedy.seconds, terms)
-    return priced(month, once, remedy.extra_nodes, is_kept=remedy.is_kept)
+    price = price_of_remedy(snapshot, book, remedy, terms)
+    month, once = (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
+    return priced(month, once, remedy.extra_nodes, remedy.kept_nodes)

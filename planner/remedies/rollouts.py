@@ -23,6 +23,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
+from planner.remedies.price import with_price
 from planner.remedies.volume_cures import find_volume_cures
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import (
@@ -155,9 +156,11 @@ def rollout(
         place = parts.index(stuck)
         why = explain(run, prepared.revisions[place])
         ways = find_remedies(
-            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed, reached=reached
+            cluster, prepared.revisions, stuck.workload, run, why, prepared.pod_times[place], seed=scenario.seed, reached=reached,
+            arrival=how.arrival_seconds,
         )  # fmt: skip
-        remedies = [_with_limit(remedy, pools) for remedy in sorted(ways, key=preference)]
+        sorted_ways = (with_price(prepared.snapshot, book, remedy) for remedy in sorted(ways, key=preference))
+        remedies = [_with_limit(remedy, pools) for remedy in sorted_ways]
         doubts += [_doubt_of_limits(reached)] if reached else []
     cures: tuple[VolumeCure, ...] = ()
     if stuck is not None and stuck.reason is Reason.VOLUME_ATTACHED and scenario.with_remedies and is_sure:

@@ -19,7 +19,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, ROLLING_UPDATE
-from planner.kubernetes.nodes import gpu_count, node_pool
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import FrozenMap, Node, PodSpec, Workload
 from planner.kubernetes.requests import pod_requests
@@ -34,7 +34,7 @@ from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
 from planner.rollout.prepared import pod_times_of
-from planner.rollout.room import RoomWhenEmpty, are_kept, has_room
+from planner.rollout.room import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_refused, is_too_large_for_its_node
 from planner.rollout.timing import PodTimes, seconds_at
@@ -69,6 +69,7 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
     seed: int
     grown: Grow
     reached: list[str]  # limits of a search that was reached, in words
+    arrival: float | None  # seconds until a new node takes pods, where that is given
 
     @property
     def workload(self) -> Workload:
@@ -174,6 +175,7 @@ def find_remedies(
     kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
     grown: Grow = grown,
     reached: list[str] | None = None,
+    arrival: float | None = None,
 ) -> Iterator[Remedy]:
     """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
     for. Who asks for many workloads gives a `grown` that keeps the last few clusters. `reached` gets what is to be said of each limit
@@ -181,7 +183,9 @@ def find_remedies(
     place = next(i for i, r in enumerate(revisions) if r.after.key == key)
     if is_refused(run, revisions[place]):
         return  # in any order, with any strategy, and wherever there is room
-    case = _Case(cluster, revisions, place, run, why, pod_times, seed, grown, [] if reached is None else reached)
+    case = _Case(
+        cluster, revisions, place, run, why, pod_times, seed, grown, [] if reached is None else reached, arrival
+    )
     if case.workload.owner is not None:
         kinds &= _LEAVES_IT
     if any(revision.queued is not None for revision in revisions):  # Kueue was asked for today's strategy only
@@ -356,20 +360,31 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
                 case.reached.append(limits.NODES.reached(pool=node_pool(template) or template.name))
             continue
         count, run = found
-        noun, is_kept = plural(count, "node"), are_kept(run, count)
-        after = f"pods stay on {plural(count, 'it', 'them')}" if is_kept else f"the {noun} can go again afterwards"
-        step = steps.nodes_added(case.cluster, template, count)
+        kept, step = len(kept_nodes(run, count)), steps.nodes_added(case.cluster, template, count)
+        arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
-            f"the strategy stays as it is ({_at_worst(case, run)}); {after}",
+            f"the strategy stays as it is ({_at_worst(case, run)}); {_afterwards(count, kept)}",
             run,
             step=step,
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
-            is_kept=is_kept,
+            is_kept=kept > 0,
+            kept_nodes=kept,
+            first_seconds=arrival,
+            arrival_seconds=arrival,
         )
+
+
+def _afterwards(nodes: int, kept: int) -> str:
+    """What becomes of added nodes: ``pods stay on 1 of them, the other node can go again afterwards``."""
+    if not kept:
+        return f"the {plural(nodes, 'node')} can go again afterwards"
+    if kept == nodes:
+        return f"pods stay on {plural(nodes, 'it', 'them')}"
+    return f"pods stay on {kept:,} of them, the other {plural(nodes - kept, 'node', 'nodes')} can go again afterwards"
 
 
 def _with_nodes(case: _Case, template: Node, count: int, draws: bool) -> Run | None:

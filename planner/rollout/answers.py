@@ -162,7 +162,12 @@ class Remedy(Record):
     steps: tuple[Step, ...] = ()
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
-    is_kept: bool = False  # whether pods that are on the new nodes at the end have no other place, whoever's they are
+    is_kept: bool = False  # whether any of `kept_nodes`
+    kept_nodes: int = 0  # of those it adds: that have pods at the end, whoever's, which find no other place
+    arrival_seconds: float = 0.0  # of `seconds`: until those nodes take pods
+    price: Text = NO_WORDS  # of those nodes; `usd_per_month` of those that stay, or of all; `usd_per_rollout` of those that go again
+    usd_per_month: float | None = None
+    usd_per_rollout: float | None = None
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
     disturbs: int = 0  # pods of others that run today and end for it
     lenders: int = 0  # workloads of others that are scaled for it

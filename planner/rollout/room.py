@@ -7,6 +7,7 @@ even with nothing else on them, it is stuck whatever its strategy is, and whoeve
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,8 +16,9 @@ from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import Workload
 from planner.rollout.ownership import pods_by_owner, sets_again, sets_by_owner
 from planner.rollout.run import Revision, Run
-from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import Fails, fails
+from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape, Static, compile_shape, seats
 
 
@@ -105,19 +107,40 @@ def has_room(run: Run, shape: Shape, number: int) -> bool:
     return len(taken) == number
 
 
-def are_kept(run: Run, new: int) -> bool:
-    """Whether pods that are on the last `new` nodes at the end, whoever's they are, would find no other node."""
+def kept_nodes(run: Run, new: int) -> tuple[int, ...]:
+    """Which of the last `new` nodes (0 is the first of them) have pods at the end, whoever's they are, that find no other node.
+
+    The fullest is looked at first. A node whose pods all find room elsewhere goes, so that of two half-full new nodes one stays.
+    """
     cluster, state = run.simulation.cluster, run.simulation.state
     first = cluster.node_count - new
     daemons = {workload.key for workload in cluster.snapshot.every_workload if workload.traits.is_per_node}
-    there = (pod for node in range(first, cluster.node_count) for pod in run.simulation.pods.on(node))
-    on_new = [pod for pod in there if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)]
-    free = state.free[:, :first].copy()
-    for pod in on_new:
-        where = np.flatnonzero((pod.shape.static[:first] == Static.PASSES) & (seats(pod.shape, free) > 0))
+    on_new = {
+        place: [
+            pod for pod in run.simulation.pods.on(place)
+            if not (pod.is_gone or pod.is_terminating or pod.owner in daemons)
+        ]
+        for place in range(first, cluster.node_count)
+    }  # fmt: skip
+    free, open_to, kept = state.free.copy(), np.arange(cluster.node_count) < first, list[int]()
+    for place in sorted(on_new, key=lambda one: (-len(on_new[one]), one)):
+        left = _free_without(on_new[place], free, open_to)
+        if left is None:
+            kept.append(place - first)
+            open_to[place] = True
+        else:
+            free = left
+    return tuple(sorted(kept))
+
+
+def _free_without(pods: Sequence[LivePod], free: IntArray, open_to: BoolArray) -> IntArray | None:
+    """What is free once the pods are on nodes that are `open_to` them; None where one finds no room."""
+    free = free.copy()
+    for pod in pods:
+        where = np.flatnonzero(open_to & (pod.shape.static == Static.PASSES) & (seats(pod.shape, free) > 0))
         if not len(where):
-            return True
+            return None
         free[PODS_ROW, where[0]] -= 1
         for row, amount in pod.shape.asks:
             free[row, where[0]] -= amount
-    return False
+    return free

@@ -82,7 +82,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         if found.nodes:
             tiles.show("Spare nodes", found.nodes)
             tiles.show("Kept all month", _money(found.usd_per_month))
-            if not any(measure.is_kept for measure in found.measures):
+            if found.usd_per_rollout is not None:
                 tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")

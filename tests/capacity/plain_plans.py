@@ -74,11 +74,12 @@ def _played(
             return None
     key = revision.after.key
     moments = first.moments[key]
-    seconds = first.waited[key] + seconds_at(moments, times, first.tick_ends)[-1]
+    seconds = seconds_at(moments, times, first.tick_ends)[-1]
     seconds += times.startup_seconds if chosen.replicas is not None else 0.0
     come = [one.template for one, number in zip(knobs.pools, grows, strict=True) if number]
     gpus = any(node.allocatable.get("nvidia.com/gpu") for node in come)
-    seconds += (GPU_ARRIVAL if gpus else ARRIVAL) if come else 0.0
+    arrival = (GPU_ARRIVAL if gpus else ARRIVAL) if come else 0.0
+    seconds += max(arrival, first.waited[key]) if others else arrival + first.waited[key]  # nodes start meanwhile
     ended += len({pod.uid for pod in first.preempted if pod.owner not in first.owners[key]})
     lowest = min(moment.ready for moment in moments[1:])
     left = min(after.strategy.partition, after.replicas)

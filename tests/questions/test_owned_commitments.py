@@ -24,7 +24,7 @@ from planner.pricing.model import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
 from planner.questions.question import Given
 from planner.questions.savings import SavingsSettings
-from planner.remedies.price import usd_of_nodes
+from planner.remedies.price import price_of_nodes
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
@@ -174,7 +174,9 @@ def test_a_new_node_is_on_demand_unless_a_commitment_covers_nothing_now(
     like = next(node for node in snapshot.nodes if "gpu-t4" in node.name)
     assert paid_for(prices, snapshot.nodes, like, 2) == paid
     by_hand = (2 - paid) * MONTH
-    assert usd_of_nodes(prices, snapshot.nodes, like, 2, 60.0)[0] == pytest.approx(by_hand)
+    price = price_of_nodes(prices, snapshot.nodes, like, 2, 60.0)
+    assert price is not None
+    assert price.usd_per_month == pytest.approx(by_hand)
     owned, manifest = tmp_path / "owned.csv", tmp_path / "more.json"
     owned.write_text(HEAD + "\n".join(rows), encoding="utf-8")
     manifest.write_text(json.dumps(more_t4s()), encoding="utf-8")

@@ -30,7 +30,7 @@ from planner.remedies.make_room import make_room
 from planner.remedies.overview import overview
 from planner.remedies.plan import Measure, MeasureKind, PlanAnswer, Turn
 from planner.remedies.player import Outcome
-from planner.remedies.price import remedy_cost, usd_of_nodes
+from planner.remedies.price import price_of_nodes, remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario, compiled
 from planner.scheduling.empty_node import empty_copy
@@ -95,7 +95,7 @@ def test_plan_and_rollout_say_the_same_of_nodes_that_pods_stay_on() -> None:
     assert "kept, " in price
     is_kept, price = same_price(replace(snapshot(node(t4.name), running, waits), nodes=(t4,)))
     assert is_kept, "the pod that waits stays on one of them"
-    assert "for one rollout" not in price
+    assert price == "$438 a month, $0.23 for one rollout: pods stay on 1 of them"
 
 
 def lent(plan: PlanAnswer, turn: Turn) -> list[Measure]:
@@ -376,9 +376,9 @@ def with_prices(found: Snapshot) -> Snapshot:
 
 def _monthly(one: Outcome, known: Knobs) -> float:
     pairs = zip(known.pools, one.plan.nodes, strict=True)
-    months = [usd_of_nodes(embedded_book(), (), pool.template, number, 0.0)[0] for pool, number in pairs if number]
-    assert None not in months, "every pool has a price"
-    return sum(one or 0.0 for one in months)
+    prices = [price_of_nodes(embedded_book(), (), pool.template, number, 0.0) for pool, number in pairs if number]
+    assert None not in prices, "every pool has a price"
+    return sum(price.usd_per_month for price in prices if price)
 
 
 def test_a_larger_quota_goes_with_a_node_and_both_are_said() -> None:

@@ -210,9 +210,9 @@ def test_a_remedys_node_has_its_price() -> None:
     change = WorkloadChange(workload="Deployment/prod/ml-worker", max_surge=1, max_unavailable=0)
     remedies = rollouts.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
-    once = 0.857514 * (300 + node_added.seconds + 600) / 3600
+    once = 0.857514 * (node_added.seconds + 600) / 3600
     assert remedy_cost(cluster, BOOK, node_added) == "$438 a month: pods stay on it", "batch/trainer, which waits today"
-    going = replace(node_added, is_kept=False)
+    going = replace(node_added, is_kept=False, kept_nodes=0)
     assert remedy_cost(cluster, BOOK, going) == f"$438 a month kept, ${once:.2f} for one rollout"
     assert {remedy_cost(cluster, BOOK, one) for one in remedies if one is not node_added} == {""}
     assert remedy_cost(full(), BOOK, replace(node_added, node_template="node-0")) == "no price"
