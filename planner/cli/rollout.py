@@ -12,12 +12,14 @@ from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import manifests_of, say_age
-from planner.ground.errors import InputError
+from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, moment, sentence
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
 from planner.questions import strategies as strategies_question
 from planner.questions import strategy_costs as costs_question
 from planner.questions.overview import QUESTION as OVERVIEW
@@ -39,7 +41,18 @@ from planner.sources.cluster import context_of
 if TYPE_CHECKING:
     from planner.remedies.certificate_answer import Certificate
 
-_OF_ONE: Final = ("--patch", "--recreate", "--costs", "--strategies", "--levers", "--script")
+_OF_ONE: Final = (
+    "--patch",
+    "--recreate",
+    "--costs",
+    "--strategies",
+    "--levers",
+    "--script",
+    "--prices",
+    "--discount",
+    "--commitments",
+)
+_PRICES: Final = ("own_prices", "discounts", "commitments")
 
 _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
 
@@ -90,16 +103,17 @@ def command(
         of_all = {"--workload", "--namespace", *options.flags_of(PoolSettings)}
         options.need("--workload or --filename", [one for one in (*mine, *_OF_ONE) if one not in of_all])
     if not with_costs:
-        options.need("--costs", ["--commitments", *options.flags_of(SpareSettings)])
-    if not with_costs and levers is None:
-        options.need("--costs or --levers", ["--prices", "--discount"])
+        options.need("--costs", options.flags_of(SpareSettings))
     if not with_strategies:
         options.need("--strategies", options.flags_of(Weights))
     if not as_script:
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
-    wants = (Want.POOLS, Want.PRICES) if with_costs or levers is not None else (Want.POOLS,)
-    given = plain.given_of(plain.Called((cluster,), [snapshot], None, values), *wants)
+    called = plain.Called((cluster,), [snapshot], None, values)
+    given = plain.given_of(called, Want.POOLS)
+    if not is_of_all:
+        asks_prices = with_costs or levers is not None or any(map(options.is_given, _PRICES))
+        given = replace(given, book=_book(called, is_asked=asks_prices))
     output_format, rows = values["output_format"], values["rows"]
     if is_of_all:
         of_every = options.read(OverviewSettings, {"limits": values["limits"]})
@@ -147,6 +161,16 @@ def command(
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
     return status
+
+
+def _book(called: plain.Called, *, is_asked: bool) -> PriceBook | None:
+    """The prices; None where only the environment names a file of them, and it can't be read: the verdict doesn't hang on it."""
+    try:
+        return plain.book_of(called.values)
+    except HeadroomError:
+        if is_asked:
+            raise
+        return None
 
 
 def _certify(
