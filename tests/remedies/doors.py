@@ -31,6 +31,9 @@ LEVERS = {
 """Ways out that the certificate's levers have, too."""
 
 
+_CLOSE = 1e-5  # of seconds and of dollars: sums in another order
+
+
 class Doors(NamedTuple):
     """What each door says of one workload's own rollout."""
 
@@ -48,7 +51,7 @@ def ask(
     scenario = Scenario(changes=(WorkloadChange(workload=workload),))
     (row,) = (one for one in overview(snapshot).workloads if one.workload == workload)
     return Doors(
-        workload=workload, alone=rollout(snapshot, scenario, tuple(pools)),
+        workload=workload, alone=rollout(snapshot, scenario, tuple(pools), book=book),
         all_plans=certificate(snapshot, scenario, ALL, pools, book), listed=row.verdict,
         plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None,
     )  # fmt: skip
@@ -69,11 +72,24 @@ def contradictions(doors: Doors) -> Iterator[str]:
     if every.is_proven and every.why_not:
         yield f"levers: proven, though {every.why_not[0]}"
     yield from _of_plan(doors)
+    yield from of_prices(doors.alone, every)
     undo: dict[tuple[str, str, str], tuple[str, ...]] = {}
     for step in _steps(doors):
         known = undo.setdefault((step.target, step.before, step.after), step.undo) if step.target else step.undo
         if known != step.undo:
             yield f"{step.target} {step.before} → {step.after} is taken back by {known} and by {step.undo}"
+
+
+def of_prices(alone: RolloutResult, every: Certificate) -> Iterator[str]:
+    """Nodes of one way that have another price or come in another time than the same ones among all plans."""
+    plans = {str(one.title): one for one in every.plans}
+    for way in alone.remedies:
+        one = plans.get(str(way.title))
+        if way.kind is RemedyKind.ADD_NODE and one is not None and way.lowest_ready == one.lowest_ready:
+            names = ("seconds", "kept_nodes", "is_kept", "usd_per_month", "usd_per_rollout")
+            for name, mine, other in ((name, getattr(way, name), getattr(one, name)) for name in names):
+                if mine != other and abs((mine or 0.0) - (other or 0.0)) > _CLOSE:
+                    yield f"{way.title}: {name} {mine} as a way out, {other} among all plans"
 
 
 def _of_plan(doors: Doors) -> Iterator[str]:
