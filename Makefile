@@ -11,12 +11,16 @@ ONLY ?=
 KEEP ?=
 MINUTES ?= 10
 FIRST ?=
+WITH ?=
+FOLDER ?= planner/health/drift
+TESTS ?= tests/drift
+FAULTS ?= 30
 TOGETHER := -n 2 --dist loadfile --no-loadscope-reorder # a file's tests in one process; files in their order, long ones first
 
 unexport PYTHONDONTWRITEBYTECODE # else each process compiles all that it loads
 
 .DEFAULT_GOAL := help
-.PHONY: help setup app test test-all check fuzz format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
+.PHONY: help setup app test test-all check coverage mutation fuzz format conformance reference bench bench-browser regression trust sbom audit docs screenshots image lock clean
 
 help: ## print these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,6 +58,13 @@ check: setup ## style, types, import rules, what the house asks of each file
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python -m tests.house
 	@$(BIN)/mypy
+
+coverage: setup ## lines run by `make test-all`, room by room, processes and copies included (WITH=--quick: by `make test`)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target .trust/coverage coverage==7.12.0
+	@$(BIN)/python -m tests.covered -q $(TOGETHER) $(WITH)
+
+mutation: setup ## faults planted one at a time: which of them tests don't see (FOLDER=planner/rollout TESTS=tests/rollout FAULTS=30)
+	@$(BIN)/python -m tests.mutation $(FOLDER) $(FAULTS) -- $(TESTS)
 
 fuzz: setup ## new seeds (MINUTES=10; FIRST=… the first of them): inputs that are damaged, clusters in which engine and reference differ
 	@$(BIN)/python -m tests.fuzz.new_seeds $(MINUTES) $(FIRST)

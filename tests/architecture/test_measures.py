@@ -1,0 +1,26 @@
+"""What `make coverage` and `make mutation` say is so: of a small report, of a small module."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.covered import rooms
+from tests.mutation.mutants import mutants
+
+
+def test_lines_are_counted_by_room(tmp_path: Path) -> None:
+    lines = {"planner/a/x.py": (3, 4), "planner/a/b/y.py": (1, 4), "planner/c.py": (0, 2)}
+    report = tmp_path / "report.json"
+    files = {name: {"summary": {"covered_lines": run, "num_statements": there}} for name, (run, there) in lines.items()}
+    report.write_text(json.dumps({"files": files}))
+    assert rooms(report) == {"a": (4, 8), "c": (0, 2)}
+
+
+def test_each_fault_is_planted_by_itself() -> None:
+    found = list(mutants("def f(a, b):\n    if a < b and a:\n        return a + 1\n"))
+    assert {(one.line, one.before, one.after) for one in found} == {
+        (2, "if a < b and a:\n    return a + 1", "if not (a < b and a):\n    return a + 1"),
+        (2, "a < b and a", "a < b or a"), (2, "a < b", "a <= b"), (3, "a + 1", "a - 1"), (3, "1", "2"),
+    }  # fmt: skip
+    assert len({one.source for one in found}) == len(found)
