@@ -14,7 +14,7 @@ from functools import cached_property
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable, with_daemons_aside
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
-from planner.capacity.node_pools import MOST_NODES, NodePool
+from planner.capacity.node_pools import MOST_NODES, NodePool, binding_words, capacity_of
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import strangers, untold, without_devices
 from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
@@ -26,7 +26,7 @@ from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.nodes import arrival_seconds, gpu_count, machine_type, zone
-from planner.kubernetes.records import Node, Pod
+from planner.kubernetes.records import FrozenMap, Node, Pod
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import named_nodes, node_affinity_matches, tolerates_taints
 from planner.rollout.ownership import pods_of, workloads_by_owner
@@ -437,8 +437,20 @@ class _Scaling:
         """Of what it would take, how far that is past limits."""
         fewest, _ = self._fewest()
         rooms = Sizes(self._asked.cluster, self._pools)
-        said = (_past(one, rooms, self._new_zones(one.pool, fewest)) for one in _by_pool(self.new[:fewest]))
+        said = (
+            _past(one, rooms, self._new_zones(one.pool, fewest), self._binding(one.pool, fewest))
+            for one in _by_pool(self.new[:fewest])
+        )
         return [words for words in said if words is not None]
+
+    def _binding(self, pool: NodePool, fewest: int) -> str:
+        """The limits on resources that its new nodes pass, beside those that are there or on their way."""
+        more, used = Counter[str](), Counter(capacity_of(self._asked.cluster, pool))
+        for new in self.new[:fewest]:
+            more.update(new.node.capacity or new.node.allocatable if new.pool.name == pool.name else {})
+        for claim in karpenter.unregistered(self._asked.cluster, pool.name):
+            used.update(claim.capacity)
+        return binding_words(pool.binding(FrozenMap(used), FrozenMap(more)))
 
     def _new_zones(self, pool: NodePool, fewest: int) -> list[tuple[NodeGroup, int]]:
         counted = Counter(zone(new.node) for new in self.new[:fewest] if new.pool.name == pool.name)
@@ -504,7 +516,7 @@ def _past_limits(asked: _Asked, pools: Sequence[NodePool]) -> list[str]:
         return []
 
 
-def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]]) -> str | None:
+def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]], binding: str = "") -> str | None:
     """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
     pool, now = one.pool, one.pool.node_count
     wish = f"pool {pool.name} would have to grow by {count(one.nodes, 'node')} ({now} → {now + one.nodes})"
@@ -517,7 +529,7 @@ def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]])
         if room is not None and nodes > room:
             return f"{wish} in zone {group.zone}, past its maximum of {pool.maximum_per_zone} a zone ({pool.source})"
     if pool.resource_limits:
-        return f"{wish}, past its limits on {', '.join(sorted(pool.resource_limits))} ({pool.source})"
+        return f"{wish}, past its limits on {binding or ', '.join(sorted(pool.resource_limits))} ({pool.source})"
     return None
 
 

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.words import count
+from planner.ground.words import count, listing
 from planner.inventory.instance_types import InstanceType
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, with_snapshots
 from planner.inventory.quotas import Quota
@@ -120,6 +121,14 @@ class NodePool(Record):
         said, now = self.past(number, already, used), self.node_count + already
         return f"pool {self.name} grows from {now:,} to {count(now + number, 'node')}, {said}" if said else ""
 
+    def binding(self, used: Amounts, more: Amounts) -> tuple[tuple[str, int, int], ...]:
+        """Its limits on resources that so much more would pass: the resource, what it would come to, and the limit.
+
+        Source: karpenter `pkg/controllers/provisioning/scheduling/scheduler.go` `filterByRemainingResources`: each by itself.
+        """
+        sums = ((name, used.get(name, 0) + more.get(name, 0), limit) for name, limit in self.resource_limits.items())
+        return tuple(sorted(one for one in sums if one[1] > one[2]))
+
     def room(self, used: Amounts = EMPTY) -> int | None:
         """Nodes it may still grow by; None where nobody says.
 
@@ -138,6 +147,13 @@ class NodePool(Record):
             if a_node:
                 rooms.append(max(0, limit - used.get(name, 0)) // a_node)
         return min(rooms, default=None)
+
+
+def binding_words(binding: Iterable[tuple[str, int, int]]) -> str:
+    """``cpu (16 of 10) and memory (64Gi of 40Gi)``."""
+    return listing(
+        [f"{name} ({format_amount(sum_, name)} of {format_amount(limit, name)})" for name, sum_, limit in binding], None
+    )
 
 
 def pool_key(node: Node) -> str:

@@ -9,7 +9,7 @@ from itertools import product
 from math import ceil
 from typing import Any, Final, TypeVar
 
-from planner.capacity.node_pools import NodePool, capacity_of, pool_key
+from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
 from planner.ground import parts
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
@@ -942,7 +942,16 @@ class Planner:
             return ""
         now = pool.node_count + already
         is_most = pool.maximum is not None and now + number > pool.maximum
-        limit = f"maximum of {pool.maximum}" if is_most else f"limits on {', '.join(sorted(pool.resource_limits))}"
+        each = next(
+            (node.capacity or node.allocatable for node in self.snapshot.nodes if node.name in pool.nodes), EMPTY
+        )
+        more = FrozenMap({name: (already + number) * amount for name, amount in each.items()})
+        binding = binding_words(pool.binding(capacity_of(self.today.cluster, pool), more))
+        limit = (
+            f"maximum of {pool.maximum}"
+            if is_most
+            else f"limits on {binding or ', '.join(sorted(pool.resource_limits))}"
+        )
         return (
             f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), past its {limit} ({pool.source})"
         )

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, tied_to, waiting_shape
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import NodePool, binding_words
+from planner.capacity.node_pools import capacity_of as capacity_of_pool
 from planner.capacity.quota import may_not_come, unseen_quotas
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
@@ -19,11 +20,13 @@ from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.commands import chain
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
 from planner.remedies.price import with_price
+from planner.remedies.steps import limits_raised
 from planner.remedies.volume_cures import find_volume_cures
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import (
@@ -160,7 +163,7 @@ def rollout(
             arrival=how.arrival_seconds,
         )  # fmt: skip
         sorted_ways = (with_price(prepared.snapshot, book, remedy) for remedy in sorted(ways, key=preference))
-        remedies = [_with_limit(remedy, pools) for remedy in sorted_ways]
+        remedies = [_with_limit(remedy, pools, cluster) for remedy in sorted_ways]
         doubts += [_doubt_of_limits(reached)] if reached else []
     cures: tuple[VolumeCure, ...] = ()
     if stuck is not None and stuck.reason is Reason.VOLUME_ATTACHED and scenario.with_remedies and is_sure:
@@ -385,12 +388,21 @@ def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revisio
     return tuple(one for one in found if one is not None)
 
 
-def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...]) -> Remedy:
-    """A remedy that adds nodes, with what the pool's own limit says to that."""
+def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...], cluster: Cluster) -> Remedy:
+    """A remedy that adds nodes, with what the pool's own limit says to that; a Karpenter NodePool's limits that bind are raised first."""
     pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
     if pool is None:
         return remedy
-    said = pool.grows(remedy.extra_nodes)
+    template, used = cluster.nodes[cluster.node_index[remedy.node_template]], capacity_of_pool(cluster, pool)
+    a_node = template.capacity or template.allocatable
+    more = FrozenMap({name: amount * remedy.extra_nodes for name, amount in a_node.items()})
+    if raised := limits_raised(pool, used, more):
+        sentence = Text(
+            f"{remedy.sentence}; NodePool {pool.name} would be past its limits on {binding_words(pool.binding(used, more))}"
+        )
+        command = chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
+        return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
+    said = pool.grows(remedy.extra_nodes, used=used)
     return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
 
 

@@ -6,15 +6,17 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from planner.capacity.node_pools import NodePool
 from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.records import replace
 from planner.inventory.applied import MANIFEST, applied, taken_back
+from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import Object
-from planner.kubernetes.records import Node, Workload
+from planner.kubernetes.records import Amounts, Node, Workload
 from planner.rollout.answers import Step
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
@@ -129,6 +131,24 @@ def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
         return ""
     text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
     return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
+
+
+def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
+    """A Karpenter NodePool's ``spec.limits`` raised by what binds; None where nothing does."""
+    binding = pool.binding(used, more)
+    if pool.source is not LimitSource.KARPENTER or not binding:
+        return None
+    then = {name: format_amount(amount, name) for name, amount, _ in binding}
+    today = {name: format_amount(limit, name) for name, _, limit in binding}
+    made, undone = (
+        commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": one}}))
+        for one in (then, today)
+    )  # fmt: skip
+    what = f"Raise the limits of NodePool {pool.name}: {words.listing([f'{name} to {amount}' for name, amount in then.items()], None)}"
+    return Step(
+        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool.name}/limits", before=json.dumps(today),
+        after=json.dumps(then),
+    )  # fmt: skip
 
 
 def _comment(text: str) -> str:

@@ -1,0 +1,59 @@
+"""Of a Karpenter NodePool's limits those that bind are named, and raised before a node can come."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from planner.kubernetes.records import Snapshot
+from planner.questions.rollout import RolloutSettings, answer
+from planner.rollout.answers import RemedyKind, Verdict
+from tests.builders.objects import Item, read_items
+
+CASE = (
+    Path(__file__).parent / "data" / "karpenter-limit.json.gz"
+)  # one g5.2xlarge, 8 CPUs, 32Gi, in use; two pods are wanted
+
+
+def limited(**limits: str) -> Snapshot:
+    items: list[Item] = json.loads(gzip.decompress(CASE.read_bytes()))["items"]
+    for item in items:
+        if item["kind"] == "NodePool":
+            item["spec"]["limits"] = {name.replace("gpu", "nvidia.com/gpu"): amount for name, amount in limits.items()}
+    return read_items(items)
+
+
+@pytest.mark.parametrize(
+    ("limits", "binding", "patch"),
+    [
+        ({"cpu": "10", "memory": "40Gi", "gpu": "4"}, "cpu (16 of 10) and memory (64Gi of 40Gi)", {"cpu": "16", "memory": "64Gi"}),
+        ({"cpu": "100", "memory": "400Gi", "gpu": "1"}, "nvidia.com/gpu (2 of 1)", {"nvidia.com/gpu": "2"}),
+    ],
+)  # fmt: skip
+def test_what_binds_is_named_and_raised(limits: dict[str, str], binding: str, patch: dict[str, str]) -> None:
+    asked = limited(**limits)
+    found = answer(asked, RolloutSettings(workloads=("Deployment/ml/inf",), replicas=2, scale_only=True))
+    assert found.verdict is Verdict.STUCK
+    assert f"past its limits on {binding} (Karpenter NodePool)" in str(found.sentence)
+    (way,) = (one for one in found.remedies if one.kind is RemedyKind.ADD_NODE)
+    raised = way.steps[0]
+    assert json.dumps({"spec": {"limits": patch}}) in raised.commands[0]
+    assert raised.commands[0].startswith("kubectl patch nodepools.karpenter.sh/gpu-nodepool --type=merge")
+    assert all(limits[name.replace("nvidia.com/", "")] in raised.undo[0] for name in patch)
+    assert way.command == raised.commands[0]
+    assert way.seconds >= way.arrival_seconds > 0, "a node doesn't come at once"
+
+
+def test_within_its_limits_nothing_is_raised() -> None:
+    found = answer(
+        limited(cpu="100", memory="400Gi", gpu="4"),
+        RolloutSettings(workloads=("Deployment/ml/inf",), replicas=2, scale_only=True),
+    )
+    assert found.verdict is Verdict.NEEDS_GROWTH
+    assert not any(
+        "patch nodepools" in command for one in found.remedies for step in one.steps for command in step.commands
+    )
+    assert "past its limits" not in str(found.sentence)
