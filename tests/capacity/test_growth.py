@@ -96,7 +96,7 @@ def test_karpenters_limit_on_gpus_ends_the_growth() -> None:
     limit = PoolLimits(
         name="t4", source=LimitSource.KARPENTER, is_autoscaled=True, resource_limits=FrozenMap({"nvidia.com/gpu": 2})
     )
-    assert "past its limits on nvidia.com/gpu (Karpenter NodePool)" in str(asked(full(), limit).growth)
+    assert "past its limits on nvidia.com/gpu (3 of 2) (Karpenter NodePool)" in str(asked(full(), limit).growth)
     more = replace(limit, resource_limits=FrozenMap({"nvidia.com/gpu": 3}))
     assert asked(full(), more).verdict is Verdict.NEEDS_GROWTH
 
