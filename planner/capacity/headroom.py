@@ -77,7 +77,8 @@ class Fit(Record):
     obstacles : the commonest first; of the nodes that match the shape where there are any
     by_place : (pool, zone, pods), most pods first
     by_node : (node, pods); only where it was asked for
-    by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`
+    by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`; None where that isn't played:
+        in lists (`fits`), for groups, and where counting was stopped
     victims : (workload, its pods preempted for them), most pods first
     on_nodes : how many the nodes have room for, whatever quotas and admission let in; `by_place` and `by_node` say where
     quota_limit : pods that the namespace's quotas let in, None where no quota speaks of them
@@ -96,7 +97,7 @@ class Fit(Record):
     by_place: tuple[tuple[str, str, int], ...]
     message: str = ""
     by_node: tuple[tuple[str, int], ...] = ()
-    by_preempting: int = 0
+    by_preempting: int | None = None
     victims: tuple[tuple[str, int], ...] = ()
     quota_limit: int | None = None
     quota: str = ""
@@ -158,7 +159,10 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
                 shape = _offered_so(cluster, one.sharing, shape)
                 placed, _ = _one_by_one(_state(cluster), [(shape, 1)], 0, most)
-            known[key] = replace(_described(cluster, one.name, shape, placed), sharing=one.sharing)
+            pushed = None if _may_push_out(shared, shape) else 0
+            known[key] = replace(
+                _described(cluster, one.name, shape, placed), sharing=one.sharing, by_preempting=pushed
+            )
         answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
     return tuple(answers)
 
@@ -415,13 +419,18 @@ def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
     return replace(found, group_size=asked.group_size, message=placed.message, unknown=lacks, sentence=said)
 
 
+def _may_push_out(state: State, shape: Shape) -> bool:
+    """Whether there are pods that a pod of the shape may preempt, wherever they are."""
+    return shape.may_preempt and not shape.blocked and bool(state.requested_below(shape.priority)[PODS_ROW].any())
+
+
 def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
     """Pods more of a shape that fit nowhere now, each in the place of those kube-scheduler would preempt for it.
 
     Budgets stand as at first: like the scheduler, this breaks them only where nothing else helps.
     """
-    if not shape.may_preempt or shape.blocked or not state.requested_below(shape.priority)[PODS_ROW].any():
-        return found
+    if not _may_push_out(state, shape):
+        return replace(found, by_preempting=0)
     scheduler = _scheduler(state, seed)
     owners = workload_keys(state.cluster.snapshot)
     victims: Counter[str] = Counter()
@@ -442,7 +451,7 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
         scheduler.bind(pod, attempt.node if attempt.node != NOWHERE else attempt.nominated)
         more += 1
     if not more:
-        return found
+        return replace(found, by_preempting=0)
     ranked = tuple(victims.most_common())
     whom = ", ".join(f"{key} ({count:,})" for key, count in ranked[:3])
     others = f" and {len(ranked) - 3} more" if len(ranked) > 3 else ""

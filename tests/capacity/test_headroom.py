@@ -261,3 +261,12 @@ def test_counting_one_by_one_ends_where_the_questions_work_does() -> None:
         found = fit(cluster, workload_shapes(cluster)[0])
     assert found.is_at_least
     assert 0 < found.count < 20
+
+
+def test_a_list_leaves_empty_what_only_the_single_question_plays() -> None:
+    """Whom a pod of the demo's inference-api would push out is asked one shape at a time; who may push nobody out has 0 in both."""
+    cluster = Cluster(demo.read())
+    every = {shape.name: shape for shape in workload_shapes(cluster)}
+    high, low = every["Deployment/prod/inference-api"], every["Deployment/batch/labs-runner"]
+    assert [one.by_preempting for one in fits(cluster, [high, low])] == [None, 0]
+    assert (fit(cluster, high).by_preempting, fit(cluster, low).by_preempting) == (3, 0)
