@@ -107,6 +107,9 @@ KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"  # a label: the Wo
 KUEUE_LEAST_PODS: Final = "kueue.x-k8s.io/job-min-parallelism"  # an annotation of a Job
 KUEUE_POD_GROUP: Final = "kueue.x-k8s.io/pod-group-name"  # a label of Pods, or an annotation: let in together
 KUEUE_GROUP_COUNT: Final = "kueue.x-k8s.io/pod-group-total-count"  # an annotation of these
+KUEUE_OWNER_KIND: Final = "kueue.x-k8s.io/job-owner-gvk"  # of a Workload: ``apps/v1, Kind=StatefulSet``
+KUEUE_OWNER_NAME: Final = "kueue.x-k8s.io/job-owner-name"
+KUEUE_IS_GROUP: Final = "kueue.x-k8s.io/is-group-workload"
 KUEUE_ADMISSION_GATE: Final = "kueue.x-k8s.io/admission"  # a scheduling gate of pods that wait for it
 KUEUE_NOTES: Final = frozenset({KUEUE_LEAST_PODS, KUEUE_POD_GROUP, KUEUE_GROUP_COUNT, *_LISTS["kueue_notes"]})
 """Annotations of objects and pod templates that Kueue decides by: kueue at ff69552e79ad, `apis/` and `pkg/`."""
@@ -143,6 +146,9 @@ KEPT_ANNOTATIONS: Final = frozenset(
         SELECTED_NODE,
         SPOT_OPT_OUT,
         *KUEUE_NOTES,
+        KUEUE_OWNER_KIND,
+        KUEUE_OWNER_NAME,
+        KUEUE_IS_GROUP,
     }
 )
 

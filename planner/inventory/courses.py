@@ -65,6 +65,9 @@ def course(
         field, values = updates.one_at_a_time
         alone = bool(field) and _after(given.concurrency, there, there.concurrency) in values
         return Course(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
+    if is_same and updates.leaves_numbers:
+        said = "leaves as many pods as run until something else of it changes"
+        return Course(way=way, updates=updates, refused=f"{updates.project} {said}")
     if not is_same and way is Way.BESIDE:
         if {pod.role for pod in given.pods} - {pod.role for pod in there.pods}:
             return None  # KubeRay adds a group that comes last to the cluster that is there (`isClusterSpecHashEqual`, partial)

@@ -1194,6 +1194,7 @@ class QueuedWorkload(Record):
     ----------
     conditions : type → "status/reason"; `changed_at`: type → when, in seconds since the epoch
     admitted_by : name of the ClusterQueue that gave it quota, "" while none did; `granted`: what it got
+    owner : what it was made for; None of a group of Pods (`is_group`), whose name it has
     checks : admission check → its state: Pending | Ready | Retry | Rejected
     counted : what Kueue counted of each pod set when it found no quota for it
     gone : pod set → how many of its pods have ended for good and hold no quota
@@ -1206,6 +1207,7 @@ class QueuedWorkload(Record):
     queue: str = ""
     created_at: float | None = None
     owner: Owner | None = None
+    is_group: bool = False
     sets: tuple[QueuedSet, ...] = ()
     priority: int = 0
     is_wanted: bool = True

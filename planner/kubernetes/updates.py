@@ -44,6 +44,7 @@ class Updates(Record):
     by_field, ways : a field, and which way each of its values means; a value that isn't there isn't modelled
     one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
     has_fixed_number : whether a number of pods that changes is refused as another template is
+    leaves_numbers : whether numbers of pods that alone change stay as they run
     held : paths whose values have to stay for an answer: what other object the pods come from
     through : of a kind that makes Deployments: the one role whose Deployment, ``{name}-{role}``, is known
     model, container : a field of that role which is a container, and the name of it
@@ -58,6 +59,7 @@ class Updates(Record):
     ways: tuple[tuple[str, Way], ...] = ()
     one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
     has_fixed_number: bool = False
+    leaves_numbers: bool = False
     held: tuple[str, ...] = ()
     through: str = ""
     container: str = ""

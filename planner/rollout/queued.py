@@ -164,6 +164,7 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
         return f"how Kueue hands the quota of a {kind}'s old pods to new ones isn't modelled"
     if kind in _PODS | _KUBEFLOW:
         shown = {each.owner.kind for each in snapshot.queued_workloads if each.owner is not None}
+        shown |= {POD.name for each in snapshot.queued_workloads if each.is_group}
         if not shown & (_PODS if kind in _PODS else {kind}):
             return f"no Workload shows whether Kueue's integration for {kind}s is on"
         return ""

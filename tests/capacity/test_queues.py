@@ -149,6 +149,41 @@ def test_who_keeps_nothing_from_borrowers(changed: dict[str, Any]) -> None:
     assert borrower(**changed)["Job/team-b/borrower"] is Outcome.LET_IN
 
 
+def grouped(name: str, owners: list[dict[str, Any]], **notes: str) -> dict[str, Any]:
+    """A Workload as Kueue makes it of what it lets in by its pods: no owner is its controller."""
+    one = workload("team-a", name, 1)
+    one["metadata"]["ownerReferences"] = [{"uid": f"uid-{owner['name']}", **owner} for owner in owners]
+    one["metadata"]["annotations"] = {f"kueue.x-k8s.io/{key.replace('_', '-')}": value for key, value in notes.items()}
+    return one
+
+
+@pytest.mark.parametrize(
+    ("owners", "notes", "name", "is_group"),
+    [
+        ([], {"job_owner_gvk": "apps/v1, Kind=StatefulSet", "job_owner_name": "db"}, "StatefulSet/team-a/db", False),
+        (
+            [{"apiVersion": "v1", "kind": "Pod", "name": "db-0"}, {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"}],
+            {"job_owner_gvk": "apps/v1, Kind=StatefulSet", "job_owner_name": "db", "is_group_workload": "true"},
+            "StatefulSet/team-a/db", True,
+        ),
+        (
+            [{"apiVersion": "v1", "kind": "Pod", "name": "s-0"}, {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "name": "s"}],
+            {}, "LeaderWorkerSet/team-a/s", True,
+        ),
+        ([{"apiVersion": "v1", "kind": "Pod", "name": "g-0"}], {"is_group_workload": "true"}, "Workload/team-a/job-x", True),
+        ([], {}, "Workload/team-a/job-x", False),
+        ([{"apiVersion": "batch/v1", "kind": "Job", "name": "x", "controller": True}], {"job_owner_name": "y"}, "Job/team-a/x", False),
+    ],
+)  # fmt: skip
+def test_what_a_workload_was_made_for(
+    owners: list[dict[str, Any]], notes: dict[str, str], name: str, is_group: bool
+) -> None:
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team-a"}}
+    objects = [space, flavor("a100"), queue("q", {"a100": ("1",)}), local("team-a", "q"), grouped("x", owners, **notes)]
+    assert [one.is_group for one in read(objects).queued_workloads] == [is_group]
+    assert outcomes(objects) == {name: Outcome.LET_IN}
+
+
 def test_each_queues_use(snapshot: Snapshot) -> None:
     found = {one.queue: one for one in queues(snapshot).queues}
     assert [(one.nominal, one.used, one.borrowed, one.free, one.at_most) for _, one in sorted(found.items())] == [

@@ -19,6 +19,8 @@ FOLDERS = {
     "rollouts5": "tests.conformance.rollout_cases",
     "kinds": "tests.conformance.kind_cases",
     "headroom": "tests.conformance.headroom_cases",
+    "kinds4": "tests.conformance.applied_cases",
+    "queues": "tests.conformance.queue_cases",
     "drains": "tests.conformance.drain_cases",
     "growth": "tests.conformance.growth_cases",
     "memory": "tests.conformance.memory_cases",

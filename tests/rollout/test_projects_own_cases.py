@@ -35,7 +35,7 @@ def _with_group(cluster: Object) -> Object:
     ("after", "verdict"),
     [
         pytest.param(ray(), COMPLETES, id="identical: no new cluster"),
-        pytest.param(ray(2), STUCK, id="other replicas: no new cluster, one worker more"),
+        pytest.param(ray(2), UNKNOWN, id="other replicas alone: nothing happens"),
         pytest.param(ray(1, rayVersion="new-version"), STUCK, id="another spec: a new cluster whole"),
         pytest.param(_with_group(ray()), UNKNOWN, id="a group is added: in place if it comes last"),
     ],

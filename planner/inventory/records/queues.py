@@ -9,11 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from planner.ground import quantity
+from planner.ground.vocabulary import KUEUE_IS_GROUP, KUEUE_OWNER_KIND, KUEUE_OWNER_NAME
 from planner.inventory import wire
-from planner.inventory.records.places import CONDITIONS, CREATED, OWNER, UID, Kept, at, each, first, is_there, of
+from planner.inventory.records.places import CONDITIONS, CREATED, METADATA, UID, Kept, at, each, first, is_there, of
 from planner.inventory.records.pods import cut, known_spec
-from planner.inventory.records.shared import Shared, amount, amount_or_none, given
+from planner.inventory.records.shared import Shared, amount, amount_or_none, annotations_of, given, read_owner
 from planner.kubernetes import records as model
+from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import FrozenMap
 
 _OLD_POLICIES = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
@@ -130,6 +132,26 @@ _GRANTED = Kept(
 _COUNTED = Kept(model.CountedSet, is_object=False, name=_MAIN, asks="resources")
 
 
+def _owner(shared: Shared, metadata: wire.Metadata) -> model.Owner | None:
+    """What it was made for: its controller; of what Kueue lets in by its pods, which has none, whom Kueue names (`pkg/controller/constants`
+    `JobOwnerGVKAnnotation`, `JobOwnerNameAnnotation`), and before it did so the only owner that isn't a Pod."""
+    if (owner := read_owner(shared, metadata.owner_references)) is not None:
+        return owner
+    notes, references = annotations_of(metadata), metadata.owner_references or ()
+    kind, name = notes.get(KUEUE_OWNER_KIND, "").rpartition("Kind=")[2], notes.get(KUEUE_OWNER_NAME, "")
+    for one in references:
+        if (one.kind, one.name) == (kind, name) or (not kind and one.kind != POD.name):
+            return shared.owner(one.kind, one.name, one.uid, one.api_version)
+    version = notes.get(KUEUE_OWNER_KIND, "").partition(",")[0]
+    return shared.owner(kind, name, "", version) if kind and name else None
+
+
+def _is_group(_: Shared, metadata: wire.Metadata) -> bool:
+    """Whether Pods are let in together by it."""
+    pods = [one for one in metadata.owner_references or () if one.kind == POD.name and not one.controller]
+    return bool(pods) or annotations_of(metadata).get(KUEUE_IS_GROUP) == "true"
+
+
 def _changed(shared: Shared, conditions: list[wire.TypedCondition]) -> FrozenMap[float]:
     changed = {condition.type: shared.seconds(condition.last_transition_time) for condition in conditions}
     return FrozenMap({name: at for name, at in changed.items() if at is not None})
@@ -140,7 +162,8 @@ WORKLOAD = Kept(
     uid=UID,
     queue="spec.queueName",
     created_at=CREATED,
-    owner=OWNER,
+    owner=of(_owner, METADATA),
+    is_group=of(_is_group, METADATA),
     sets=each("spec.podSets", _SET),
     priority=at("spec.priority", wire.Int32),
     is_wanted="spec.active",

@@ -1,0 +1,87 @@
+"""What Kueue did (`queues/`, README there): who got quota after a hold was lifted or quota was moved, whether a new object was let in,
+and whether a rollout completed. An answer *not known* is neither right nor wrong, and counted apart (`known`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from planner.capacity.changes import parse_changes
+from planner.capacity.queues import with_changes
+from planner.ground.exit_status import ExitStatus
+from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.records import Snapshot
+from planner.questions import gate
+from planner.questions.gate import GateSettings
+from planner.scheduling.kueue.clusters import played
+from planner.scheduling.kueue.play import Outcome
+from tests.capacity.teams import KINDS
+from tests.conformance.applied_cases import answer_to_patch
+from tests.conformance.comparison import Comparison, each_case
+
+UNKNOWN = "not known"
+_LISTED = (*KINDS, "RayCluster", "RayJob", "JobSet", "LeaderWorkerSet", "ControllerRevision")
+_SAYS = {ExitStatus.ANSWERED: "let in", ExitStatus.NOT_KNOWN: UNKNOWN}
+
+
+def compare(folder: Path) -> Iterator[Comparison]:
+    """The answer to every recorded act, and whether it is known; of snapshots at rest that nobody who waits is "let in"."""
+    return each_case(folder, _compare_case)
+
+
+def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
+    snapshot = build_snapshot([Part(items=case["cluster"]["items"], listed=_LISTED)], source="recording")
+    family, act = str(case["family"]), case["act"]
+    expected, got = _answers(snapshot, case)
+    known = [each for each in got.values() if each != UNKNOWN]
+    agrees = all(each in (expected[key], UNKNOWN) for key, each in got.items())
+    # Queues released one after another: whom Kueue's first cycles saw is in no snapshot (README, "order").
+    is_ordered = "release" in act and len(set(_queues(case))) > 1
+    yield Comparison(name, family, "in order" if is_ordered else "verdict", expected, got, agrees, not is_ordered)
+    yield Comparison(name, family, "known", len(got), len(known), len(got) == len(known))
+    if "release" not in act:
+        let_in = sorted(key for key, one in played(snapshot).items() if one.outcome is Outcome.LET_IN)
+        yield Comparison(name, family, "at rest", [], let_in, not let_in, is_verdict=True)
+
+
+def _queues(case: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Of each Workload that had no quota before: its namespace and LocalQueue."""
+    for key, one in case["outcome"]["workloads"].items():
+        if key in case["outcome"]["before"] and not case["outcome"]["before"][key]["reserved"]:
+            yield key.partition("/")[0], one["queue"]
+
+
+def _answers(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """What was recorded, and what Headroom says."""
+    act, outcome = case["act"], case["outcome"]
+    if "create" in act:
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": act["create"]})
+        status = gate.answer(snapshot, GateSettings(manifest=text)).exit_status
+        return {"created": _became_of_new(outcome)}, {"created": _SAYS.get(ExitStatus(status), "waits")}
+    if "patch" in act:
+        done = "refused" if outcome.get("refused") else "complete" if outcome["done"] else "stuck"
+        return {"patched": done}, {"patched": answer_to_patch(snapshot, case["cluster"]["items"], act["patch"])}
+    quota = act.get("quota")
+    then = with_changes(snapshot, parse_changes(f"quota:{quota}")) if quota else snapshot
+    got, expected = {}, {}
+    for key, verdict in played(then).items():
+        is_unknown = verdict.outcome in (Outcome.UNKNOWN, Outcome.EVICTS, Outcome.CHECK)
+        got[key] = UNKNOWN if is_unknown else "quota" if verdict.outcome is Outcome.LET_IN else "waits"
+        expected[key] = "quota" if outcome["workloads"][key]["reserved"] else "waits"
+    return expected, got
+
+
+def _became_of_new(outcome: Mapping[str, Any]) -> str:
+    """Whether all Workloads that came got quota, were admitted, and all their pods a node."""
+    new = {key: one for key, one in outcome["workloads"].items() if key not in outcome["before"]}
+    owners = {owner for one in new.values() for owner in one["owners"]}
+    pods = [one for key, one in outcome["pods"].items() if f"Pod/{key}" in owners or _owner(key, one) in owners]
+    is_in = bool(new) and all(one["admitted"] for one in new.values()) and all(pod["node"] for pod in pods)
+    return "let in" if is_in else "waits"
+
+
+def _owner(key: str, pod: Mapping[str, Any]) -> str:
+    kind, _, name = str(pod["owner"]).partition("/")
+    return f"{kind}/{key.partition('/')[0]}/{name}"
