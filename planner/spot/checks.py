@@ -3,7 +3,7 @@ has its words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
@@ -11,7 +11,7 @@ from typing import Any, Final
 from planner.ground import typed, vocabulary
 from planner.ground.beside import table_beside
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import CACHES, DATA_STORES
+from planner.ground.vocabulary import CACHES, DATA_STORES, KARPENTER_CAPACITY_TYPE
 from planner.ground.words import duration
 from planner.kubernetes import commands
 from planner.kubernetes.accelerators import alike, tables
@@ -379,7 +379,7 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
     spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
         return say("there")
-    selector, taint = _spot_selector(case.window.provider, case.capacity)
+    selector, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
     pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
     wanted: dict[str, Any] = {}
     missing: list[str] = []
@@ -432,8 +432,13 @@ def _tolerations(workload: Workload) -> list[dict[str, str]]:
     ]
 
 
-def _spot_selector(provider: Provider, capacity: Capacity) -> tuple[tuple[str, str] | None, Taint | None]:
-    """The label to select spot nodes by, and the taint they have or usually are given."""
+def _spot_selector(
+    provider: Provider, capacity: Capacity, nodes: Sequence[Node]
+) -> tuple[tuple[str, str] | None, Taint | None]:
+    """The label to select spot nodes by, and the taint they have or usually are given. The label is that of who makes the nodes:
+    Karpenter's have its own on every cloud, and not that of the cloud's node groups."""
+    if capacity is Capacity.SPOT and any(KARPENTER_CAPACITY_TYPE in node.labels for node in nodes):
+        return (KARPENTER_CAPACITY_TYPE, capacity.value), None
     cloud = next((one for one in CLOUDS if one.name == provider and one.spot_label), None)
     if cloud is None or cloud.spot_label is None:
         return None, None
