@@ -29,7 +29,7 @@ from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance import headroom_cases
 from tests.reference.random_clusters import random_case
-from tests.seen import each
+from tests.seen import each, premise
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "headroom"
 
@@ -62,7 +62,8 @@ def test_openb_takes_as_many_as_cluster_capacity_says(openb: Cluster) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
     cluster = Cluster(read_items(random_case(seed).items))
-    for asked in each(workload_shapes(cluster)):
+    shapes = workload_shapes(cluster)
+    for asked in each(shapes) if premise(shapes) else ():
         shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec)
         counted = headroom._count(State(cluster), shape)
         placed, _ = headroom._one_by_one(State(cluster), [(shape, 1)], seed, 10_000)

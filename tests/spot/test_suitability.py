@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from planner.ground.records import replace
+from planner.kubernetes.clouds import CLOUDS
 from planner.kubernetes.pods import LearntStart, learn_start
 from planner.kubernetes.records import (
     EMPTY,
@@ -57,6 +58,9 @@ def test_every_outcome_of_the_checklist_is_one_that_a_check_says() -> None:
         if isinstance(text, ast.Constant) and isinstance(text.value, str)
     }
     said |= {"per_node", "ordinals", "again"}  # the controller's, by its traits
+    said |= {
+        cloud.quota_unit for cloud in CLOUDS if cloud.quota_command and not cloud.quotas_gpus
+    }  # the quota's, by its cloud
     assert said == {key.partition(".")[2] for key in OUTCOMES}
     assert {key.partition(".")[0] for key in OUTCOMES} == {check.value for check in Check}
 
