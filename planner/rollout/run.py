@@ -581,8 +581,11 @@ class Run:
         return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
 
     def lowest_ready(self, key: str) -> int:
-        """The fewest Ready pods of a changed workload at any quiet moment since the change."""
-        return min(moment.ready for moment in self._since_the_change(key))
+        """The fewest Ready pods of a changed workload at any quiet moment since its change. Where that comes later than the first of all,
+        moments before it count as far as pods were lost in them: pods that were missing then are no work of the changes."""
+        own, before = self.moments[key][1:], self._passed[key]
+        there = before[0].ready if before and before[0] not in own else 0
+        return min([*(moment.ready for moment in own), *(one.ready for one in before if one.ready < there)])
 
     def most_pods(self, key: str) -> int:
         """The most pods of a changed workload at any quiet moment since the change, terminating ones included."""
