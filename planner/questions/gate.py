@@ -6,7 +6,7 @@ workloads are asked for, what the change takes beyond today, and what the policy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import Final
 
@@ -25,7 +25,7 @@ from planner.capacity.gated import (
 )
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
-from planner.ground.records import Record, dataclass
+from planner.ground.records import Record, dataclass, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
@@ -40,6 +40,8 @@ from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
+from planner.rollout.queued import group_of
+from planner.rollout.run import Revision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,9 @@ class GateAnswer(Record):
         check_answer(passes=self.passes, is_called_proven=False, doubts=self.doubts, findings=self.findings)
 
 
+Change = AppliedWorkload | PlacedWorkload
+
+
 @allowed(units=LIST_UNITS)
 def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
     """Every workload that the manifest rolls, alone and all together, held against the policy.
@@ -96,7 +101,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     """
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace, unread=settings.unread)
     then, unknown = manifest.snapshot, manifest.unknown
-    every: list[AppliedWorkload | PlacedWorkload] = [*manifest.workloads, *manifest.placed]
+    every: list[Change] = [*manifest.workloads, *manifest.placed]
     changes = [(one, revision_of(then, one)) for one in every if one.moves_pods]
     unchanged = tuple(revision_of(then, one).after.key for one in every if not one.moves_pods)
     policy, now = settings.policy, given.now
@@ -105,7 +110,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     if not changes and not unknown:
         return _nothing(manifest, unchanged, expired)
     played = _player(then, settings, given)
-    alone = [played(one) for one, _ in changes]
+    alone = _alone(changes, played)
     together = played(*(one for one, _ in changes), *unknown) if len(changes) > 1 else None
     parts = [
         judged(gated(then, change, mine, together or mine, place, given.book), change.before, policy, held)
@@ -115,12 +120,27 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
 
+def _alone(changes: Sequence[tuple[Change, Revision]], played: Callable[..., RolloutResult]) -> list[RolloutResult]:
+    """Each change played without the others; the Pods of a group of Kueue's together, of which none is let in alone
+    (kueue `pkg/controller/jobs/pod/pod_controller.go` `constructGroupPodSets`), each with itself as the first workload."""
+    members: dict[tuple[str, str], list[int]] = {}
+    for place, (_, change) in enumerate(changes):
+        members.setdefault((change.after.namespace, group_of(change) or f"\0{place}"), []).append(place)
+    found: dict[int, RolloutResult] = {}
+    for places in members.values():
+        result = played(*(changes[place][0] for place in places))
+        for number, place in enumerate(places):
+            own = result.workloads
+            found[place] = replace(result, workloads=(own[number], *own[:number], *own[number + 1 :]))
+    return [found[place] for place in range(len(changes))]
+
+
 def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callable[..., RolloutResult]:
     """What plays some of the changes, with what happens beside them."""
     known = settings.pools.known(given)
     pools, beside = growing(snapshot, known), settings.meanwhile.beside(known)
 
-    def played(*changes: AppliedWorkload | PlacedWorkload | UnknownObject) -> RolloutResult:
+    def played(*changes: Change | UnknownObject) -> RolloutResult:
         return rollout(snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside)
 
     return played

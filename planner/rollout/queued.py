@@ -93,7 +93,7 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
         return tuple(revisions)
     groups: dict[tuple[str, str], list[int]] = {}
     for place in asked:
-        if name := _group(revisions[place]):
+        if name := group_of(revisions[place]):
             groups.setdefault((revisions[place].after.namespace, name), []).append(place)
     for (space, name), places in groups.items():
         asked |= _together(snapshot, space, name, {each: asked[each] for each in places}, revisions)
@@ -253,7 +253,7 @@ def _without_quota(snapshot: Snapshot, workload: Workload) -> str:
 
 
 # ── pods that are let in together ────────────────────────────────────────────────────────────────────────────────────
-def _group(one: Revision) -> str:
+def group_of(one: Revision) -> str:
     """The group of Kueue's that a Pod is one of, "" where it is none."""
     after = one.after
     named = after.labels.get(KUEUE_POD_GROUP) or after.annotations.get(KUEUE_POD_GROUP, "")

@@ -486,3 +486,57 @@ def test_a_suspended_job_that_waits_is_named(snapshot: Snapshot) -> None:
     assert kept["Job/team-a/next"].startswith("the queue is StrictFIFO") or "of a100" in kept["Job/team-a/next"]
     assert "its pods aren't there yet" in kept["Job/team-b/eval"]
     assert len(kept) == 5
+
+
+def of_a_group(*numbers: int, total: str = "2", name: str = "g", gpus: int = 8) -> str:
+    pods: list[Object] = [
+        {
+            "apiVersion": "v1", "kind": "Pod", "spec": spec(gpus),
+            "metadata": {
+                "name": f"{name}-{number}", "namespace": "team-c",
+                "labels": {**LABEL, "kueue.x-k8s.io/pod-group-name": name}, "annotations": {"kueue.x-k8s.io/pod-group-total-count": total},
+            },
+        }
+        for number in numbers
+    ]  # fmt: skip
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
+
+
+@pytest.fixture(scope="module")
+def with_a_group() -> Snapshot:
+    """As `snapshot`, and a group of Pods that was let in shows that Kueue's integration for Pods is on."""
+    group = workload("team-c", "old", 0, held=("team-c", "a100"))
+    group["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", "name": "old-0", "uid": "u"}]
+    return read([*teams(), group])
+
+
+@pytest.mark.parametrize(
+    ("manifest", "status"),
+    [
+        (of_a_group(0, 1, gpus=4), 0),
+        (of_a_group(0), 4),  # the group isn't whole
+        (of_a_group(0, 1, total="3"), 4),
+        (of_a_group(0, 1, 2, total="3"), 2),  # the third has no quota, so none of them is let in
+    ],
+)
+def test_a_group_of_pods_is_one_workload_at_the_gate(with_a_group: Snapshot, manifest: str, status: int) -> None:
+    found = gate.answer(with_a_group, GateSettings(manifest=manifest))
+    assert found.exit_status == status
+    assert {str(part.verdict) for part in found.workloads} == {
+        {0: "completes", 2: "stuck", 4: "unknown"}[status]
+    }  # the same of each
+    played_at_rollout = rollout(with_a_group, Scenario(manifest=manifest)).verdict
+    assert str(played_at_rollout) == str(found.workloads[0].verdict)
+
+
+def test_two_groups_and_a_job_are_each_judged_alone(with_a_group: Snapshot) -> None:
+    items = [
+        *json.loads(of_a_group(0, 1, gpus=1))["items"],
+        *json.loads(of_a_group(0, 1, name="h", total="3"))["items"],
+    ]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, job(1)]})
+    found = gate.answer(with_a_group, GateSettings(manifest=text))
+    assert {part.workload: str(part.alone) for part in found.workloads} == {
+        "Pod/team-c/g-0": "completes", "Pod/team-c/g-1": "completes", "Pod/team-c/h-0": "unknown", "Pod/team-c/h-1": "unknown",
+        "Job/team-c/new": "completes",
+    }  # fmt: skip
