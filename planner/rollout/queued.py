@@ -130,7 +130,10 @@ def _asked(snapshot: Snapshot, one: Revision, place: int) -> _Asked:
     if why := _unknown_kind(snapshot, one) or _said_besides(after, templates):
         return _Asked(unknown=why)
     name = after.labels.get(KUEUE_PRIORITY_CLASS, "")
-    value = next((each.value for each in snapshot.workload_priority_classes if each.name == name), None)
+    # Kueue labels what names none with the class called so: `pkg/controller/jobframework/defaults.go` `ApplyDefaultWorkloadPriorityClass`.
+    is_by_default = not name and not queues.is_before(queues.version(snapshot), queues.PLAYED)
+    named_class = queues.DEFAULT if is_by_default else name
+    value = next((each.value for each in snapshot.workload_priority_classes if each.name == named_class), None)
     if name and value is None:
         return _Asked(unknown=f"the input holds no WorkloadPriorityClass {name}")
     if value is None:

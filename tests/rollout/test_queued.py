@@ -488,6 +488,25 @@ def test_a_suspended_job_that_waits_is_named(snapshot: Snapshot) -> None:
     assert len(kept) == 5
 
 
+@pytest.mark.parametrize(
+    ("name", "labels", "verdict"),
+    [
+        ("default", {}, Verdict.UNKNOWN),  # Kueue labels the Job with it, and would evict for it
+        ("other", {}, Verdict.STUCK),
+        ("default", {"kueue.x-k8s.io/priority-class": "low"}, Verdict.STUCK),
+    ],
+)
+def test_the_priority_class_called_default_is_of_what_names_none(name: str, labels: Object, verdict: Verdict) -> None:
+    values = {name: 1000, "low": -100}
+    classes = [
+        {"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": each}, "value": value}
+        for each, value in values.items()
+    ]
+    found = asked(read([*teams(), *classes]), job(8, namespace="team-a", labels=labels))
+    assert found.verdict is verdict
+    assert ("Kueue would evict Job/team-a/" in str(found.sentence)) == (verdict is Verdict.UNKNOWN)
+
+
 def of_a_group(*numbers: int, total: str = "2", name: str = "g", gpus: int = 8) -> str:
     pods: list[Object] = [
         {
