@@ -44,9 +44,9 @@ def is_quick() -> bool:
     return os.environ.get(VARIABLE) == "1"
 
 
-def seeds(number: int) -> range:
-    """So many; one in ten of them in a quick run. They are the same in every run."""
-    return range(0, number, SHARE) if is_quick() else range(number)
+def seeds(number: int, *, share: int = SHARE) -> range:
+    """So many; one in ten of them in a quick run, one in `share` where what is looked for is rare. They are the same in every run."""
+    return range(0, number, share) if is_quick() else range(number)
 
 
 def examples(number: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.properties.random_rollouts import verdicts_differ
-from tests.quick import floor, seeds
+from tests.quick import floor, is_quick, seeds
 from tests.reference.ruled_clusters import RULES, ruled_case
 
 ONCE_WRONG = (
@@ -26,4 +26,5 @@ def test_the_verdicts_agree() -> None:
         if difference:
             wrong[seed] = difference
     assert wrong == {}
-    assert {rule for rule in RULES if tried[rule] < floor(5)} == set()
+    rare = {rule for rule in RULES if tried[rule] < floor(5)}
+    assert len(rare) <= (len(RULES) // 4 if is_quick() else 0), rare
