@@ -69,5 +69,5 @@ def test_whoever_waits_is_tried_again_as_the_reference_does_it() -> None:
             changed += again != ours.outcome[:5]
             if not any(reference(case, draw, tries_again=True)[:5] == again for draw in range(MOST_SEEDS)):
                 wrong.append((seed, number))
-    assert changed > floor(4)
+    assert changed >= floor(5)
     assert wrong == []

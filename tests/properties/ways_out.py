@@ -89,6 +89,11 @@ class _Hand:
         if words[1] in ("apply", "create"):
             self.simulation.apply([self.change])
             return True
+        if words[1:3] == ["delete", "pod"]:  # its own, whose manifest is the new one by now
+            cluster, place = self.simulation.cluster, words.index("-n")
+            for name in words[3:place]:
+                cluster.delete_pod(cluster.kinds["Pod"][words[place + 1], name])
+            return True
         at = 3 if words[1] == "rollout" else 2
         kind, name = words[at].split("/")
         named = {"kind": KINDS[kind.split(".")[0]], "namespace": words[words.index("-n") + 1], "name": name}
