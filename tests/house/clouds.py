@@ -49,13 +49,12 @@ MAY: Final[dict[str, set[str]]] = {
     },  # whose prices the book has
     "planner/spot/windows.py": {"AUTOPILOT_PREFIX", "GKE", "GKE_NOTICE"},  # notices that hang on GKE's version and mode
     "planner/spot/checks.py": {
-        "AKS",
-        "EKS",
         "GKE",
         "GKE_ACCELERATOR",
         "GKE_NODE_POOL",
-    },  # gcloud's, aws' and az' commands
-    "planner/capacity/quota.py": {"GKE"},  # it alone has a quota of GPUs
+        "KARPENTER_CAPACITY_TYPE",
+    },  # gcloud's commands; how Karpenter asks for spot
+    "planner/remedies/steps.py": {"KARPENTER"},  # whose limits stand in an object (LimitSource)
 }
 
 

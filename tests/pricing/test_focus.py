@@ -21,7 +21,8 @@ from planner.questions.costs import QUESTION
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import aks, eks
-from tests.seen import each
+from tests.pricing.books import book_with
+from tests.seen import each, premise
 
 Row = dict[str, Any]
 SPEC: Final = {
@@ -75,6 +76,9 @@ NEVER_NULL: Final = (
 NULL_WITHOUT: Final = {"SkuMeter": "SkuId", "SkuPriceDetails": "SkuPriceId"}
 
 
+AMAZON: Final = "machine_type,region,total_ondemand\nm5.large,eu-west-1,0.107\ng5.xlarge,eu-west-1,1.123\n"
+
+
 def rows_of(snapshot: Snapshot, book: PriceBook | None = None) -> list[Row]:
     return [dict(row) for row in QUESTION.rows(bill(book or embedded_book(), snapshot), "focus")]
 
@@ -87,7 +91,9 @@ def rows(request: pytest.FixtureRequest) -> list[Row]:
         return rows_of(
             demo.read(), embedded_book().with_discounts({PricingCategory.STANDARD: 0.15, PricingCategory.DYNAMIC: 0.05})
         )
-    return rows_of({"demo": demo.read, "eks": eks.snapshot, "aks": aks.snapshot}[request.param]())
+    if request.param == "eks":  # Amazon's prices come with nobody's book: given, as a user gives them
+        return rows_of(eks.snapshot(), book_with(AMAZON))
+    return rows_of({"demo": demo.read, "aks": aks.snapshot}[request.param]())
 
 
 def test_the_columns_are_those_of_the_specification() -> None:
@@ -154,7 +160,7 @@ def test_a_commitment_s_purchase_is_what_its_use_costs(rows: list[Row]) -> None:
                 )
             else:
                 assert (row["PricingCategory"], row["BilledCost"]) == ("Committed", 0)
-    for own in each(sums.values()):
+    for own in sums.values() if premise(sums) else ():
         assert own["Usage"] == pytest.approx(own["Purchase"], abs=0.006)
         assert own["Usage hours"] == pytest.approx(own["Purchase hours"], abs=0.05)  # a cent is 0.025 h
 
