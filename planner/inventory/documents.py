@@ -258,10 +258,11 @@ def as_utf8(data: Content, where: str) -> Content:
 
 
 def _unmarked(head: bytes) -> bytes:
-    """The mark that UTF-16 text lacks, as a text in ASCII begins with a letter and a zero; "" of what is none."""
-    if len(head) < 4 or b"\0\0" in head:
+    """The mark that UTF-16 text lacks, as a text in ASCII begins with letters and zeros in turn; "" of what is none."""
+    zeros = [byte == 0 for byte in head]
+    if zeros not in ([False, True] * 2, [True, False] * 2):
         return b""
-    return {(False, True): b"\xff\xfe", (True, False): b"\xfe\xff"}.get((head[0] == 0, head[1] == 0), b"")
+    return b"\xfe\xff" if zeros[0] else b"\xff\xfe"
 
 
 def _first(view: Buffer, start: int, where: str, problems: list[Finding]) -> int:

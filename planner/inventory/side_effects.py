@@ -173,8 +173,8 @@ def _relabeled(asked: _Asked, node: Node) -> Iterator[Unsure]:
         if workload.kind == DAEMON_SET.name and changed & _selected(workload.template.spec)
     ]
     if following:
-        given = {"labels": listing(sorted(changed)), "node": node.name, "followers": listing(following)}
-        yield Unsure(row="relabels", given=given)
+        labels_said, followers = listing(sorted(changed)), listing(following)
+        yield Unsure(row="relabels", given={"labels": labels_said, "followers": followers})
 
 
 def _selected(spec: Any) -> set[str]:
