@@ -549,7 +549,9 @@ class Run:
         """What it has come to."""
         simulation, controllers = self.simulation, self.controllers
         self.completed = all(self.done.values())
-        self.ticks = max(self.finished_at.values(), default=0) if self.completed else simulation.clock.tick - self._waits
+        self.ticks = (
+            max(self.finished_at.values(), default=0) if self.completed else simulation.clock.tick - self._waits
+        )
         self.status = {key: controllers[key].status(simulation) for key in self.moments}
         self.pods = {key: tuple(controllers[key].all_pods(simulation)) for key in self.moments}
         if self._remainder is not None:
