@@ -99,14 +99,15 @@ def deployment(
         "replicas": count,
         "template": {"metadata": {"labels": hashed}, "spec": spec},
     }
-    meta = {"name": name, "namespace": namespace, "uid": f"d-{name}"}
+    own_uid = name if namespace == "ml" else f"{namespace}-{name}"  # namesakes in two namespaces are two objects
+    meta = {"name": name, "namespace": namespace, "uid": f"d-{own_uid}"}
     set_meta = {
         "name": f"{name}-1",
         "namespace": namespace,
-        "uid": f"rs-{name}",
-        "ownerReferences": [owner("Deployment", name, f"d-{name}")],
+        "uid": f"rs-{own_uid}",
+        "ownerReferences": [owner("Deployment", name, f"d-{own_uid}")],
     }
-    by = owner("ReplicaSet", f"{name}-1", f"rs-{name}")
+    by = owner("ReplicaSet", f"{name}-1", f"rs-{own_uid}")
     return [
         {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": {**own, **more}},
         {
@@ -116,7 +117,7 @@ def deployment(
             "spec": {**own, "selector": {"matchLabels": hashed}},
         },
         *(
-            pod(f"{name}-1-{i}", spec, on=on, namespace=namespace, labels=hashed, owner=by, uid=f"p-{name}-{i}")
+            pod(f"{name}-1-{i}", spec, on=on, namespace=namespace, labels=hashed, owner=by, uid=f"p-{own_uid}-{i}")
             for i, on in enumerate(nodes)
         ),
     ]

@@ -312,8 +312,9 @@ def test_what_is_proven_is_so_in_every_placement() -> None:
         played = engine(case)
         if played.run.choices and holds_in_every_placement(played.run, played.revisions):
             proven += 1
-            told = {engine(case, seed).outcome[:2] for seed in range(10)}
-            assert told == {played.outcome[:2]}, seed
+            known = 2 if played.run.completed else 1  # of what is stuck the steps may differ, the verdict doesn't
+            told = {engine(case, seed).outcome[:known] for seed in range(10)}
+            assert told == {played.outcome[:known]}, seed
     assert proven > floor(30)
 
 
