@@ -21,7 +21,7 @@ from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import node_pools
 from tests.conformance.comparison import Comparison, each_case
-from tests.conformance.rollout_cases import WHOLE_LISTS
+from tests.conformance.rollout_cases import WHOLE_LISTS, recorders_kubelet
 
 # What the recorder's cloud and its autoscaler were set to: nodes come at once, GPU pods wait no longer than others.
 _RECORDERS: dict[str, Any] = {"arrival_seconds": 0.0, "pod_delay_seconds": 2.0, "gpu_pod_delay_seconds": 2.0}
@@ -48,12 +48,13 @@ def play(case: Mapping[str, Any]) -> RolloutResult:
     )
     flags = dict(flag.removeprefix("--").split("=") for flag in case.get("flags") or () if "=" in flag)
     how = Autoscaling(expander=Expander(flags.get("expander", Expander.LEAST_WASTE)), **_RECORDERS)
-    return rollout(
-        snapshot,
-        Scenario(changes=asked, with_remedies=False),
-        growing(snapshot, node_pools.stated(snapshot, given)),
-        how,
-    )
+    with recorders_kubelet(attaches=False):  # nothing was attached while these were recorded
+        return rollout(
+            snapshot,
+            Scenario(changes=asked, with_remedies=False),
+            growing(snapshot, node_pools.stated(snapshot, given)),
+            how,
+        )
 
 
 def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
