@@ -51,7 +51,7 @@ GANG_SCHEDULERS: Final = frozenset(
     }
 )  # fmt: skip
 """Schedulers that place the pods of a group all or nothing, as their projects name them."""
-_POD_GROUP_NOTES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
+POD_GROUP_NOTES: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
 
 
 def gang_in(gang: Gang, scheduler: str, labels: Labels, templates: Sequence[Template]) -> Gang:
@@ -65,7 +65,7 @@ def gang_in(gang: Gang, scheduler: str, labels: Labels, templates: Sequence[Temp
         return gang
     names = {scheduler, *(template.spec.scheduler_name for template in templates)}
     marks = {key for template in templates for key in (*template.labels, *template.annotations)}
-    is_group = not marks.isdisjoint((*POD_GROUP_LABELS, *_POD_GROUP_NOTES))
+    is_group = not marks.isdisjoint((*POD_GROUP_LABELS, *POD_GROUP_NOTES))
     return gang if is_group or names & GANG_SCHEDULERS else Gang.APART
 
 

@@ -23,6 +23,7 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.pod_templates import POD_GROUP_NOTES
 from planner.kubernetes.pods import GANG_LABELS, LearntStart, learn_start
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
@@ -153,7 +154,6 @@ def guess_work(workload: Workload) -> tuple[Work, str]:
     return Work.JOBS, "nothing says that it serves users"
 
 
-_GANG_ANNOTATIONS: Final = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-min-member")
 _GANG_PROGRAMS: Final = frozenset({"torchrun", "deepspeed", "mpirun", "horovodrun"})
 
 
@@ -163,7 +163,7 @@ def guess_gang(workload: Workload) -> tuple[bool, str]:
         return False, "it has one pod at most"
     template = workload.template
     labels, annotations = {**workload.labels, **template.labels}, {**workload.annotations, **template.annotations}
-    marks = [key for key in GANG_LABELS if key in labels] + [key for key in _GANG_ANNOTATIONS if key in annotations]
+    marks = [key for key in GANG_LABELS if key in labels] + [key for key in POD_GROUP_NOTES if key in annotations]
     if marks:
         return True, f"it has {marks[0]}"
     programs_run = {container.program for container in template.spec.containers}
