@@ -94,6 +94,7 @@ def _ended(step: Step, case: PlanCase) -> int | None:
 
 
 LEFT = {
+    "p-sts-undo-broken-ord": "a broken pod is deleted after the change, which is no lever of the certificate",
     "n-volumes2-004-wffc-topology": "a node more does in one placement and not in all five; the list tries one",
     "seed-scale-up-and-change": "it gets other replicas too, and the certificate says that scaling it first isn't looked at",
     "t-crowded3-000": "4,000 of 58,482 plans are looked at, which the certificate says",

@@ -14,7 +14,12 @@ PLANNER = Path(__file__).parents[2] / "planner"
 # a label key, an annotation key, an extended resource: a domain, a slash, a name
 OUTSIDE = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9]+/[A-Za-z0-9][A-Za-z0-9._-]*-?")
 # tables of outside names, a row each: that is where those rows stand
-TABLES = {"kubernetes/accelerators.py", "kubernetes/admission_hooks.json", "kubernetes/clouds.json", "kubernetes/kinds.json"}
+TABLES = {
+    "kubernetes/accelerators.py",
+    "kubernetes/admission_hooks.json",
+    "kubernetes/clouds.json",
+    "kubernetes/kinds.json",
+}
 
 
 def literals(path: Path) -> Iterator[tuple[int, str]]:

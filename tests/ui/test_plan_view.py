@@ -17,7 +17,7 @@ def _page() -> None:
         command = f"kubectl patch deployment/serve -n team-{team} -p '{patch}'"
         return Measure(
             kind=MeasureKind.STRATEGY, what=Text(f"team-{team}/serve: {patch}"), workload=key, command=command,
-            undo=f"{command}-", makes=(key,),
+            undo=f"{command}-", makes=(key,), alike=patch,
         )  # fmt: skip
 
     measures = (*(measure(team, "alike") for team in range(7)), *(measure(team, f"own-{team}") for team in range(30)))
