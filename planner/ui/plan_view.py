@@ -9,7 +9,6 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.ground import words
-from planner.ground.words import usd
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
@@ -71,7 +70,7 @@ def settings() -> PlanSettings:
 
 @errors.part
 def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: DeltaGenerator) -> None:
-    """The sentence, at `place`, and three figures, then what to do, in which order, and what is left."""
+    """The sentence, at `place`, which tells nodes and money, and three figures, then what to do, in which order, and what is left."""
     with place:
         box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
         box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
@@ -79,11 +78,6 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         tiles.share("Rollable now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)
         tiles.share("With all of the plan", found.ready_all, found.total)
-        if found.nodes:
-            tiles.show("Spare nodes", found.nodes)
-            tiles.show("Kept all month", _money(found.usd_per_month))
-            if found.usd_per_rollout is not None:
-                tiles.show("For one rollout each", _money(found.usd_per_rollout))
     if found.price_note:
         st.caption(f"△ {words.literal(found.price_note)}")
     names = ["What to do", "What is left", "In which order to roll out"]
@@ -140,7 +134,3 @@ def _measures(card: Sequence[Numbered]) -> None:
             same = [f"{place}. {words.short_name(measure.workload)}" for place, measure in others]
             st.markdown(words.literal(f"The same for {words.listing(same)}."))
         st.code(words.printable("\n".join(commands)), language=None, wrap_lines=True, height=height)
-
-
-def _money(amount: float | None) -> str:
-    return "no price" if amount is None else usd(amount)
