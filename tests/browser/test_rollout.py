@@ -135,9 +135,12 @@ def test_a_cell_is_chosen_by_keyboard_and_its_patch_stays_in_sight(visit: Callab
 
 def test_weights_in_the_link_move_the_recommendation(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=1600)
-    hurried = "&weigh_availability=0&weigh_evictions=0&weigh_time=10"
-    visitor.open(f"rollout?workload={WORKER}&section=Every strategy{hurried}")
-    expect(visitor.main().get_by_text("maxSurge 0, maxUnavailable 6 is recommended")).to_be_visible()
+    cheap = "&weigh_evictions=0&weigh_time=0&weigh_money=10"  # of the strategies that keep all five Ready
+    page = "rollout?workload=Deployment/prod/inference-api&section=Every strategy"
+    visitor.open(page)
+    expect(visitor.main().get_by_text("maxSurge 3, maxUnavailable 0 is recommended")).to_be_visible()
+    visitor.open(page + cheap)
+    expect(visitor.main().get_by_text("maxSurge 2, maxUnavailable 0 (today's) is recommended")).to_be_visible()
 
 
 @pytest.mark.parametrize(
