@@ -69,7 +69,8 @@ class Check(StrEnum):
 
 class CheckResult(Record, kw_only=False):
     """`yaml` is part of a strategic merge patch for the workload, unless `is_whole_object`: then it is an object of its
-    own. `by_hand`: what has to be edited where the snapshot doesn't hold it (a command's arguments are never kept)."""
+    own. `by_hand`: what has to be edited where the snapshot doesn't hold it (a command's arguments are never kept).
+    `worth_usd`: what the cure alone adds to the saving, USD a month; None where the estimate doesn't depend on it."""
 
     check: Check
     status: Status
@@ -79,6 +80,7 @@ class CheckResult(Record, kw_only=False):
     is_whole_object: bool = False
     by_hand: str = ""
     source: str = ""
+    worth_usd: float | None = None
 
 
 class _Outcome(Record):
@@ -364,12 +366,23 @@ def _longest_runs(snapshot: Snapshot) -> dict[str, float]:
     return found
 
 
+def _backoff_limit(workload: Workload) -> int:
+    """``backoffLimit``, 6 by default (pkg/apis/batch/v1/defaults.go, SetDefaults_Job)."""
+    return 6 if workload.backoff_limit is None else workload.backoff_limit
+
+
+def counted_retries(workload: Workload) -> int | None:
+    """The retries of a Job that disruptions use up; None: they use up none."""
+    is_counted = workload.traits.is_batch and not workload.ignores_disruptions
+    return _backoff_limit(workload) if is_counted else None
+
+
 def _check_retries(case: Case, say: Say) -> CheckResult:
     workload = case.workload
     if not workload.traits.is_batch:
         return say("no_limit")
-    limit = 6 if workload.backoff_limit is None else workload.backoff_limit
-    if workload.ignores_disruptions:
+    limit = _backoff_limit(workload)
+    if counted_retries(workload) is None:
         return say("ignored", limit=limit)
     may_ignore = workload.template.spec.restart_policy == "Never"
     return say("counted", limit=limit, needs="" if may_ignore else "; it needs restartPolicy: Never")

@@ -21,6 +21,7 @@ from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import (
     ARRIVAL_SOURCE,
     arrival_seconds,
+    is_spot,
     machine_type,
     node_pool,
     physical_gpus,
@@ -37,6 +38,7 @@ from planner.pricing.history import MONTH_DAYS, move_days, spot_moves
 from planner.pricing.model import Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, unsold
 from planner.spot.assumptions import ASSUMED, RATES, SETTINGS, Assumptions, Capacity, Fallback, SpotSettings, Work
+from planner.spot.checks import counted_retries
 from planner.spot.interruption import availability_of, gaps_of
 from planner.spot.suitability import guess_gang, guess_work, pods_by_workload
 from planner.spot.windows import window_of
@@ -62,6 +64,9 @@ class Derived(Record):
     unsold: tuple[str, ...] = ()  # ways of buying that its nodes' cloud doesn't have
     flexible: FrozenMap[float] = EMPTY  # flexible commitment → a node's price under it, where it covers all of them
     is_running: bool = True  # a node holds a pod of it now
+    counted_retries: int | None = (
+        None  # the limit that disruptions count against, until the listed podFailurePolicy is there
+    )
     problem: str = ""  # why there is no estimate without prices from the user
 
     @property
@@ -148,10 +153,8 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
     if start is not None:
         told["pod_start_seconds"] = round(start.seconds, 1), f"learnt from {count(start.pods, 'Ready pod')}: median"
     if workload.traits.is_batch:
-        limit = 6 if workload.backoff_limit is None else workload.backoff_limit
-        told["retries"] = limit, f"the {workload.kind}'s backoffLimit"
-        if workload.ignores_disruptions:
-            told["retries"] = None, "its podFailurePolicy doesn't count disruptions"
+        is_there = bool(kinds) and is_spot(max(kinds, key=lambda kind: kind.pods).template)
+        told["retries"] = _retries(workload, is_there=is_there)
         told |= job_hours(snapshot, workload)
     asked = Derived(
         workload=key,
@@ -160,6 +163,7 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
         works_as_gang=is_gang,
         gang_source=why_gang,
         is_running=any(pod.node_name for pod in pods),
+        counted_retries=counted_retries(workload),
     )
     if not kinds:
         problem = f"no node of the cluster suits {workload.namespace}/{workload.name}"
@@ -185,6 +189,20 @@ def derive(snapshot: Snapshot, book: PriceBook, key: str) -> Derived:
         problem=problem,
     )
     return _with_told(found, told)
+
+
+def _retries(workload: Workload, *, is_there: bool) -> tuple[float | None, str]:
+    """How many retries disruptions use up. The checklist's cure is taken as made where the workload has yet to move (a job of
+    two weeks loses its saving to six retries); on spot already (`is_there`) the limit is the one that stands."""
+    limit = counted_retries(workload)
+    if limit is None:
+        return None, "its podFailurePolicy doesn't count disruptions"
+    if is_there:
+        return limit, f"the {workload.kind}'s backoffLimit"
+    return (
+        None,
+        f"with the podFailurePolicy that the checklist lists; until then {limit}, the {workload.kind}'s backoffLimit",
+    )
 
 
 Told = dict[str, tuple[float | None, str]]

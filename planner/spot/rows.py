@@ -53,8 +53,17 @@ ASSUMPTION: Final[tuple[Column[AssumptionRow], ...]] = (
 
 def checked(one: CheckResult) -> str:
     """``[change] Grace period: …``, and what cures it."""
-    cure = f"\ncure: {one.cure}" if one.cure and one.status is not Status.OK else ""
+    cure = f"\ncure: {one.cure}{worth(one)}" if one.cure and one.status is not Status.OK else ""
     return f"[{one.status.value}] {CHECK_NAME[one.check]}: {one.evidence}{cure}"
+
+
+def worth(one: CheckResult) -> str:
+    """`` Alone it is worth $288,405 a month.`` of a change; of others that no figure depends on it."""
+    if one.status is not Status.CHANGE:
+        return ""
+    if one.worth_usd is None:
+        return " It changes no figure of the estimate."
+    return f" Alone it is worth {usd(one.worth_usd)} a month."
 
 
 def notes(detail: SavingsDetail) -> Iterator[str | Text]:

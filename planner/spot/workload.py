@@ -10,7 +10,8 @@ from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, duration, plural, usd
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
-from planner.spot.assumptions import Assumptions
+from planner.spot.assumptions import Assumptions, Capacity
+from planner.spot.checks import Check, CheckResult, Status
 from planner.spot.economics import Savings, savings
 from planner.spot.fleet import InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
@@ -79,20 +80,31 @@ class SavingsDetail(Record):
         saved, fitness = self.estimate.savings, self.suitability.fitness
         if fitness in (Fitness.UNSUITABLE, Fitness.OPTED_OUT):
             kept = "is unsuitable for spot" if fitness is Fitness.UNSUITABLE else "is kept off spot"
-            return f"{self.derived.name} {kept}: nothing is saved. If it could go there: {saved.sentence}"
+            return (
+                f"{self.derived.name} {kept}: nothing is saved. If it could go there{self._changed}: {saved.sentence}"
+            )
         if not self.assumed.nodes:
             return str(saved.sentence)
         if not self.derived.is_running:
-            return (
-                f"{self.derived.name} holds no node now: nothing of the bill is saved. Once it runs: {saved.sentence}"
-            )
+            return f"{self.derived.name} holds no node now: nothing of the bill is saved. Once it runs{self._changed}: {saved.sentence}"
         if self.derived.is_on_spot:
             return f"{self.derived.name} is on {self.derived.bought_as} already: nothing more is saved. Against on-demand nodes: {saved.sentence}"
         if self.in_whole is not None and self.in_whole.why:
             return f"Moving {self.derived.name} saves nothing: no node goes for it that isn't needed by others."
         if fitness is Fitness.NEEDS_CHANGES:
-            return f"After the changes below: {saved.sentence}"
+            return f"A{self._changed.removeprefix(', a')}: {saved.sentence}"
         return str(saved.sentence)
+
+    @property
+    def _changed(self) -> str:
+        """``, after the changes below``; where a setting was given in place of what a change would make of it, that it was."""
+        checks = {check.check: check for check in self.suitability.checks if check.status is Status.CHANGE}
+        given = []
+        if Check.RETRIES in checks and self.assumed.retries is not None and not self.derived.is_on_spot:
+            given.append(f"with {count(self.assumed.retries, 'retry', 'retries')} as given")
+        if Check.JOB_LENGTH in checks:
+            given.append("on preemptible VMs as given")
+        return ", ".join(["", "after the changes below", *given]) if checks else ""
 
     @property
     def _of_whole(self) -> str:
@@ -161,15 +173,41 @@ def savings_detail(
         ways=compare(
             assumptions, found.savings, found.mix, derived.unsold, EMPTY if asked.keys() & _PRICES else derived.flexible
         ),
-        suitability=check_workload(
-            snapshot,
-            find(snapshot, derived.workload),
-            capacity=assumptions.capacity,
-            job_minutes=asked.get("job_minutes"),
+        suitability=_with_worths(
+            check_workload(
+                snapshot,
+                find(snapshot, derived.workload),
+                capacity=assumptions.capacity,
+                job_minutes=asked.get("job_minutes"),
+            ),
+            found.savings,
+            assumptions,
+            derived.counted_retries,
         ),
         assumed=assumptions,
         in_whole=part,
     )
+
+
+def _with_worths(fitness: Suitability, found: Savings, assumptions: Assumptions, retries: int | None) -> Suitability:
+    """Each cure that the estimate depends on with what it is worth alone: what is saved with all of them, less what is saved with
+    all the others. `retries`: the limit that stands without its cure."""
+    sides: dict[Check, tuple[Assumptions, Assumptions]] = {
+        Check.RETRIES: (replace(assumptions, retries=retries), replace(assumptions, retries=None)),
+        Check.JOB_LENGTH: (assumptions, replace(assumptions, capacity=Capacity.SPOT)),
+    }
+
+    def with_worth(check: CheckResult) -> CheckResult:
+        if check.status is not Status.CHANGE or not assumptions.spot_nodes:
+            return check
+        if check.check is Check.PLACEMENT:  # without it no pod gets to a spot node
+            return replace(check, worth_usd=round(found.saved_usd.mean, 2))
+        if check.check not in sides:
+            return check
+        without, cured = (savings(side).saved_usd.mean for side in sides[check.check])
+        return replace(check, worth_usd=round(cured - without, 2))
+
+    return replace(fitness, checks=tuple(map(with_worth, fitness.checks)))
 
 
 # … and what other prices: of whole nodes

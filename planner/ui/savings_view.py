@@ -13,6 +13,7 @@ from planner.kubernetes.kinds import kind_in
 from planner.pricing.history import discount_series
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.questions.wording import for_people
+from planner.spot import rows as spot_rows
 from planner.spot.assumptions import Assumptions, Work
 from planner.spot.checks import CHECK_NAME, Status
 from planner.spot.economics import Band, Savings
@@ -210,7 +211,7 @@ def checklist(fitness: Suitability) -> None:
                     st.markdown(f"**{CHECK_NAME[check.check]}**")
                 st.markdown(words.literal(check.evidence))
                 if check.cure:
-                    st.markdown(f"**Cure:** {words.literal(check.cure)}")
+                    st.markdown(f"**Cure:** {words.literal(check.cure + spot_rows.worth(check))}")
                 if check.by_hand:
                     st.code(check.by_hand, language=None, wrap_lines=True)
                 if check.source:
