@@ -23,6 +23,7 @@ from planner.kubernetes.units import GPUS, Nouns, either, units_of
 from planner.pricing.bill import owned_by_node
 from planner.pricing.cluster import NodeCost, cluster_cost
 from planner.pricing.commitments import paid_for
+from planner.pricing.gpu_parts import amounts_on
 from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -250,7 +251,7 @@ def _usd_of_pods(
         return 0.0
     wanted = set(places)
     nodes = [node for node in every if node.name in wanted]
-    asked = FrozenMap({node.name: pod_requests(spec) for node in nodes})
+    asked = FrozenMap({node.name: amounts_on(node, spec) for node in nodes})
     found = cluster_cost(book, nodes, asked, owned)
     if not found.nodes or found.unpriced:
         return None

@@ -6,11 +6,10 @@ from planner.capacity.headroom import Fit
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.ground.words import Text
-from planner.kubernetes.accelerators import alike
-from planner.kubernetes.nodes import gpu_count
-from planner.kubernetes.records import EMPTY, Amounts, Snapshot
+from planner.kubernetes.records import EMPTY, Amounts, Node, Snapshot
 from planner.pricing.bill import owned_by_node
 from planner.pricing.cluster import SplitCost, cluster_cost
+from planner.pricing.gpu_parts import gpu_parts
 from planner.pricing.model import PriceBook
 from planner.rollout.answers import Verdict
 
@@ -59,7 +58,7 @@ def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[floa
     nodes = {node.name: node for node in snapshot.nodes if node.name in taken}
     costs = [
         (
-            _part(node.cost, found.requests, nodes[node.node.node].allocatable, gpu_count(nodes[node.node.node])),
+            _part(node.cost, found.requests, nodes[node.node.node]),
             node.node.node_pool,
         )
         for node in cluster_cost(book, nodes.values(), EMPTY, owned_by_node(book, snapshot)).nodes
@@ -67,14 +66,12 @@ def _price(snapshot: Snapshot, found: Fit, book: PriceBook | None) -> tuple[floa
     return min(costs, default=(None, ""))
 
 
-def _part(cost: SplitCost, requests: Amounts, allocatable: Amounts, gpus: int) -> float:
+def _part(cost: SplitCost, requests: Amounts, node: Node) -> float:
     """USD a month of a pod's share of each part of a node's price."""
 
-    def share(asked: int, there: int) -> float:
+    def share(asked: float, there: float) -> float:
         return asked / there if there else 0.0
 
-    return (
-        cost.gpu * share(alike(requests), gpus)
-        + cost.cpu * share(requests.get(CPU, 0), allocatable.get(CPU, 0))
-        + cost.memory * share(requests.get(MEMORY, 0), allocatable.get(MEMORY, 0))
-    )
+    gpus, (held,) = gpu_parts(node, (requests,))
+    cpu, memory = (share(requests.get(name, 0), node.allocatable.get(name, 0)) for name in (CPU, MEMORY))
+    return cost.gpu * share(held, gpus) + cost.cpu * cpu + cost.memory * memory

@@ -98,7 +98,12 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"  # read for digests, never kept
 SPOT_OPT_OUT: Final = "headroom.dev/spot"  # "never" takes a workload out of the spot checklist
 WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing is said when it is applied
-HAMI_REGISTER: Final = "hami.io/node-nvidia-register"  # cut down to how many pods may share each card
+HAMI_REGISTER: Final = (
+    "hami.io/node-nvidia-register"  # cut down to how many pods may share each card, and its MiB: ``10x15360``
+)
+HAMI_CORES: Final = "nvidia.com/gpucores"  # percent of a card's cores
+HAMI_MEMORY: Final = "nvidia.com/gpumem"  # MiB
+HAMI_MEMORY_PERCENT: Final = "nvidia.com/gpumem-percentage"
 KEDA_PAUSED: Final = "autoscaling.keda.sh/paused"
 KEDA_PAUSED_REPLICAS: Final = "autoscaling.keda.sh/paused-replicas"
 # Kueue

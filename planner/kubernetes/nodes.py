@@ -281,8 +281,18 @@ _MIG_PRODUCT: Final = re.compile(r"-MIG-([\w.+]+?)(-SHARED)?\Z")
 
 def hami_cards(node: Node) -> tuple[int, ...]:
     """Of each card how many pods may share it, where HAMi's device plugin says so; () elsewhere."""
-    text = node.annotations.get(HAMI_REGISTER, "")
-    return tuple(int(one) for one in text.split(",") if one.isdecimal())
+    return tuple(count for count, _ in _hami_register(node))
+
+
+def hami_memory_mib(node: Node) -> int:
+    """Memory of its smallest card that HAMi shares, MiB; 0 where nobody tells it (snapshots of before that was kept)."""
+    return min((memory for _, memory in _hami_register(node)), default=0)
+
+
+def _hami_register(node: Node) -> list[tuple[int, int]]:
+    """Of each card how many pods may share it, and its MiB."""
+    cards = [one.partition("x") for one in node.annotations.get(HAMI_REGISTER, "").split(",")]
+    return [(int(number), int(memory or 0)) for number, _, memory in cards if number.isdecimal()]
 
 
 def is_virtual(node: Node) -> bool:

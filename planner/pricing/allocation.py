@@ -1,8 +1,8 @@
 """Who the bill is for: each node's price shared out over what its pods request of it, the rest idle.
 
 A node's effective price (after negotiated discounts and sustained use) is split into GPUs, CPU and memory
-(`planner.pricing.cluster`). Of each part a pod bears the share of the node's allocatable amount that it requests; what
-nobody requests is idle, and what the system's own namespaces request is shared. Where more is requested than is
+(`planner.pricing.cluster`). Of each part a pod bears the share of the node's allocatable amount that it requests, of GPUs that are
+shared by size (`planner.pricing.gpu_parts`); what nobody requests is idle, and what the system's own namespaces request is shared. Where more is requested than is
 allocatable, the requests are what is divided by.
 
 Amounts are whole cents, rounded once for each line of the bill (who, bought in which way, for what): every line is right to
@@ -21,10 +21,10 @@ import numpy as np
 
 from planner.ground.records import Record
 from planner.ground.vocabulary import CPU, HOURS_PER_MONTH, MEMORY
-from planner.kubernetes.accelerators import is_gpu_resource, once
 from planner.kubernetes.records import Amounts, Node
 from planner.pricing.cents import shared_out, spread
 from planner.pricing.cluster import NodeCost, SplitCost
+from planner.pricing.gpu_parts import gpu_parts
 from planner.pricing.model import Provisioning
 
 PARTS: Final = ("gpu", "cpu", "memory")
@@ -188,15 +188,13 @@ def _in_cents(lines: Mapping[_Key, Sequence[float]]) -> dict[_Key, Cents]:
 
 def _of_node(whole: SplitCost, node: Node, held: tuple[Held, ...]) -> Iterator[tuple[str, Share, Parts]]:
     """Who bears which parts of the node, and what of each is idle."""
-    gpus = tuple(name for name in once(node.allocatable) if is_gpu_resource(name))
     parts: list[list[float]] = []
     requests = [one.requests for one in held]
-    for amount, names in ((whole.gpu, gpus), (whole.cpu, (CPU,)), (whole.memory, (MEMORY,))):
-        first, *more = names or ("",)
-        wanted = [each.get(first, 0) for each in requests]
-        for name in more:
-            wanted = [each + one.get(name, 0) for each, one in zip(wanted, requests, strict=True)]
-        there = max(sum(node.allocatable.get(name, 0) for name in names), sum(wanted))
+    held_of: list[tuple[float, float, Sequence[float]]] = [(whole.gpu, *gpu_parts(node, requests))]
+    for amount, name in ((whole.cpu, CPU), (whole.memory, MEMORY)):
+        held_of.append((amount, node.allocatable.get(name, 0), [each.get(name, 0) for each in requests]))
+    for amount, offered, wanted in held_of:
+        there = max(offered, sum(wanted))
         shares = [float(each) / there if there else 0.0 for each in wanted]
         shares.append(max(0.0, 1.0 - sum(shares)))
         parts.append([share * amount for share in shares])

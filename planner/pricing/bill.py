@@ -25,6 +25,7 @@ from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, SplitCost, cluster_cost, cost_words
 from planner.pricing.commitments import covered
 from planner.pricing.focus import Resource, resource_of
+from planner.pricing.gpu_parts import amounts_on, is_by_size
 from planner.pricing.model import OwnedCommitment, PartKind, PriceBook
 
 NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
@@ -66,7 +67,15 @@ def asking_pods(snapshot: Snapshot) -> list[tuple[Pod, str, Amounts]]:
     identity: pods alike share theirs, and comparing them would cost too much. Don't change it."""
     bound = [pod for pod in snapshot.pods if pod.holds_room]
     asked = {key: pod_requests(spec) for key, spec in {id(pod.spec): pod.spec for pod in bound}.items()}
-    return [(pod, pod.node_name, asked[id(pod.spec)]) for pod in bound]
+    shared = {node.name: node for node in snapshot.nodes if is_by_size(node)}
+    return [
+        (
+            pod,
+            pod.node_name,
+            amounts_on(shared[pod.node_name], pod.spec) if pod.node_name in shared else asked[id(pod.spec)],
+        )
+        for pod in bound
+    ]
 
 
 def _added_up(each: Sequence[Amounts]) -> Amounts:

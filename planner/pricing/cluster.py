@@ -21,6 +21,7 @@ from planner.ground.words import Text
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.commitments import UnusedCommitment, covered, price_committed, unused
+from planner.pricing.gpu_parts import gpu_parts
 from planner.pricing.model import (
     Component,
     NodePrice,
@@ -192,13 +193,12 @@ def _split(book: PriceBook, node: Node, price: Price, shares: GpuShares) -> Spli
 
 
 def _idle(node: Node, whole: SplitCost, requested: Amounts) -> SplitCost:
-    def share(names: list[str]) -> float:
-        allocatable = sum(node.allocatable.get(name, 0) for name in names)
-        asked = sum(requested.get(name, 0) for name in names)
-        return max(0.0, 1 - asked / allocatable) if allocatable else 0.0
+    def share(there: float, asked: float) -> float:
+        return max(0.0, 1 - asked / there) if there else 0.0
 
-    gpus = [name for name in node.allocatable if is_gpu_resource(name)]
-    return SplitCost(gpu=whole.gpu * share(gpus), cpu=whole.cpu * share([CPU]), memory=whole.memory * share([MEMORY]))
+    gpus, (held,) = gpu_parts(node, (requested,))
+    cpu, memory = (share(node.allocatable.get(name, 0), requested.get(name, 0)) for name in (CPU, MEMORY))
+    return SplitCost(gpu=whole.gpu * share(gpus, held), cpu=whole.cpu * cpu, memory=whole.memory * memory)
 
 
 def _idle_of(costs: Iterable[NodeCost]) -> SplitCost | None:

@@ -10,7 +10,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.gpu_use import GpuUse
 from planner.kubernetes.accelerators import model_named, once
-from planner.kubernetes.nodes import NO_POOL, gpu_count, gpu_model, is_virtual, node_pool
+from planner.kubernetes.nodes import NO_POOL, gpu_model, is_virtual, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Pod, Snapshot
 from planner.kubernetes.requests import pod_requests, requested_gpus
@@ -19,6 +19,7 @@ from planner.pricing.allocation import Share, allocated_cents
 from planner.pricing.bill import NAMESPACE, held_by_node
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
+from planner.pricing.gpu_parts import amounts_on, gpu_parts
 
 
 class HeldIdle(Record):
@@ -143,7 +144,8 @@ def _units(
 def _held_idle(
     pod: Pod, workload: str, node: Node, measured: int, idle: list[GpuUse], cost: NodeCost | None, nouns: Nouns
 ) -> HeldIdle:
-    gpus = gpu_count(node)
+    there, (held,) = gpu_parts(node, (amounts_on(node, pod.spec),))
+    number = requested_gpus(pod.spec)
     return HeldIdle(
         workload=workload,
         namespace=pod.namespace,
@@ -151,7 +153,7 @@ def _held_idle(
         node=pod.node_name,
         node_pool=node_pool(node) or NO_POOL,
         model=gpu_model(node) or model_named(idle[0].model),
-        held=requested_gpus(pod.spec),
+        held=number,
         measured=measured,
         idle=len(idle),
         idle_since=min(map(_idle_since, idle)),
@@ -159,7 +161,9 @@ def _held_idle(
         peak_percent=round(max(gpu_use.peak_percent for gpu_use in idle), 1),
         mean_percent=round(sum(gpu_use.mean_percent for gpu_use in idle) / len(idle), 1),
         used_bytes=max((gpu_use.used_bytes for gpu_use in idle if gpu_use.used_bytes is not None), default=None),
-        usd_per_month=cost.cost.gpu * min(len(idle), gpus) / gpus if cost is not None and gpus else None,
+        usd_per_month=cost.cost.gpu * min(1.0, held / there) * len(idle) / number
+        if cost is not None and there
+        else None,
         nouns=nouns,
     )
 

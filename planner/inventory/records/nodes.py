@@ -17,26 +17,32 @@ from planner.kubernetes.records import FrozenMap, Labels
 
 class _Card(msgspec.Struct):
     count: int = 1
+    devmem: int = 0
+
+    @property
+    def text(self) -> str:
+        return f"{self.count}x{self.devmem}" if self.devmem else str(self.count)
 
 
 def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
-    """Of the cards that HAMi's device plugin registers only how many pods may share each: ``10,10``.
+    """Of the cards that HAMi's device plugin registers only how many pods may share each, and its memory in MiB: ``10x15360,10x15360``.
 
     It writes JSON since 2.6; before, the fields of a card with commas (its id, that number, memory, …) and a colon behind it
     (Project-HAMi, docs/develop/protocol.md).
     """
     given = annotations_of(metadata)
     text = given.get(HAMI_REGISTER, "")
-    if not text or not text.strip("0123456789,"):
+    if not text or not text.strip("0123456789x,"):
         return given
     try:
         if text.lstrip().startswith("["):
-            counts = [one.count for one in typed.decode(text, list[_Card])]
+            cards = typed.decode(text, list[_Card])
         else:
-            counts = [int(card.split(",")[1]) for card in text.split(":") if card.count(",") > 1]
+            fields = (card.split(",") for card in text.split(":") if card.count(",") > 1)
+            cards = [_Card(count=int(each[1]), devmem=int(each[2])) for each in fields]
     except (msgspec.MsgspecError, ValueError):
-        counts = []
-    return FrozenMap({**given, HAMI_REGISTER: ",".join(map(str, counts))})
+        cards = []
+    return FrozenMap({**given, HAMI_REGISTER: ",".join(card.text for card in cards)})
 
 
 def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
