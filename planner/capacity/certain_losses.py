@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.capacity.limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, POD_INDEX, STATEFULSET_POD_NAME
@@ -31,8 +31,6 @@ from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, once_a_clus
 from planner.scheduling.filters import feasible, is_judged_alone
 from planner.scheduling.shape import Shape, alike, compile_shape
 from planner.scheduling.state import State
-
-_MOST_KEPT: Final = 1_000_000  # (kind of pod, node) of which it is known whether one takes the other
 
 
 class Outcome(Record):
@@ -202,7 +200,7 @@ class Counting:
         cluster = self.cluster
         kind = alike(cluster, shape).shape if is_judged_alone(self._state, shape) else shape
         if kind not in self._open:
-            if len(self._open) * cluster.node_count >= _MOST_KEPT:
+            if len(self._open) * cluster.node_count >= LIMITS.taken_by_nodes:
                 self._open, self._state = {}, State(cluster)
             terms = (*shape.anti_affinity, *self._state.terms_about(shape, self._state.anti))
             is_plain = (replace(shape, anti_affinity=()) if shape.anti_affinity else shape).is_plain

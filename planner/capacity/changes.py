@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from planner.capacity.limits import LIMITS
 from planner.ground import typed
 from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
-
-MOST_CHANGES = 12  # in one list
-_MOST_NODES = 1_000  # added by one change
 
 
 class ChangeKind(StrEnum):
@@ -52,7 +50,6 @@ class _Form(Record):
 _KINDS: Final = typed.decode(table_beside(__name__, "changes.json"), dict[ChangeKind, _Form])
 FORMS: Final = {kind: (one.form, one.what) for kind, one in _KINDS.items()}
 ALL = "all"  # the changes that are asked about, in place of a workload's name
-_MOST_REPLICAS = 100_000
 _LONGEST = 86_400  # seconds after which something may come
 _DURATION = re.compile(r"(?:(\d{1,2})h)?(?:(\d{1,4})m)?(?:(\d{1,5})s)?", re.ASCII)
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -99,8 +96,8 @@ def parse_changes(text: str) -> tuple[Change, ...]:
 
 def _listed(text: str, called: str) -> list[str]:
     found = [part for part in (piece.strip() for piece in text.split(";")) if part]
-    if len(found) > MOST_CHANGES:
-        raise ChangeError(f"there are {len(found)} {called}", mend=f"Give {MOST_CHANGES} at most")
+    if len(found) > LIMITS.changes:
+        raise ChangeError(f"there are {len(found)} {called}", mend=f"Give {LIMITS.changes} at most")
     return found
 
 
@@ -180,7 +177,7 @@ def _check(change: Change) -> None:
     if wanted not in (None, len(parts)) and not (change.kind is ChangeKind.ROLLOUT and parts == [ALL]):
         raise _refused(change.kind, str(change))
     if change.kind is ChangeKind.ADD:
-        whole_number(change, value, _MOST_NODES)
+        whole_number(change, value, LIMITS.nodes_of_a_change)
     elif change.kind is ChangeKind.TAINT:
         key, _, effect = value.rpartition(":")
         if not key or effect not in _EFFECTS:
@@ -189,12 +186,12 @@ def _check(change: Change) -> None:
         for name, nodes in change.settings().items():
             if name not in ("surge", "unavailable", "quota"):
                 raise _refused(change.kind, str(change))
-            whole_number(change, nodes, _MOST_NODES, least=0)
+            whole_number(change, nodes, LIMITS.nodes_of_a_change, least=0)
     elif change.kind in (ChangeKind.RESIZE, ChangeKind.QUOTA):
         if not change.settings():
             raise _refused(change.kind, str(change))
     elif change.kind is ChangeKind.REPLICAS:
-        whole_number(change, value, _MOST_REPLICAS, least=0)
+        whole_number(change, value, LIMITS.replicas_of_a_change, least=0)
     elif change.kind not in (ChangeKind.UNTAINT, ChangeKind.MOVE) and value:
         raise _refused(change.kind, str(change))
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes
-from planner.capacity.node_pools import MOST_NODES
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, HOSTNAME, MEMORY, PODS
 from planner.inventory.autoscaling import Autoscaling, Expander
@@ -65,7 +65,7 @@ def scale_up(
     """
     found: list[NodeGroup] = []
     left = unschedulable(state, waiting, how)
-    while left and len(found) <= MOST_NODES:
+    while left and len(found) <= LIMITS.nodes_brought:
         options = [
             option
             for group in groups
@@ -120,7 +120,7 @@ def _estimated(cluster: Cluster, state: State, pods: Sequence[LivePod], group: N
     able = [pod for pod in pods if pod.shape in takes]
     if not able:
         return None
-    names = [f"{group.template.name}-estimated-{i}" for i in range(min(MOST_NODES, len(able)))]
+    names = [f"{group.template.name}-estimated-{i}" for i in range(min(LIMITS.nodes_brought, len(able)))]
     larger = cluster.grown(tuple(named(node, name) for name in names))
     new = [larger.node_index[name] for name in names]
     tried = state.over(larger)

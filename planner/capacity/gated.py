@@ -233,7 +233,7 @@ def _added_usd(snapshot: Snapshot, growth: RolloutResult | None, book: PriceBook
     paid = [
         cost.cost.total
         for some in alike.values()
-        for cost in some[: paid_for(book, snapshot.nodes, like[some[0].node.node], len(some))]
+        for cost in some[: paid_for(book, snapshot.nodes, like[some[0].node.node])]
     ]
     return None if found.unpriced else found.cost.total - sum(paid)
 

@@ -13,8 +13,9 @@ from functools import cached_property
 
 from planner.capacity import karpenter
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable, with_daemons_aside
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
-from planner.capacity.node_pools import MOST_NODES, NodePool, binding_words, capacity_of
+from planner.capacity.node_pools import NodePool, binding_words, capacity_of
 from planner.capacity.spare import Consumers, buffered, request_told
 from planner.capacity.untold import strangers, untold, without_devices
 from planner.ground.budget import SEARCH_UNITS, TOO_LARGE, TooLargeError, part, too_large
@@ -40,9 +41,6 @@ from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from planner.scheduling.shape import Shape
 from planner.scheduling.state import State
-
-_MOST_ROUNDS = 64
-_MOST_OTHERS = 3  # told by name
 
 
 class PoolGrowth(Record, eq=False):
@@ -106,7 +104,7 @@ class Growth(Record, eq=False):
             by_pool = ", ".join(f"{one.nodes} of {one.pool.name}" for one in self.comes) if len(self.comes) > 1 else ""
             said += f"; the autoscaler will bring {many}" + (f" ({by_pool})" if by_pool else "")
         if self.taken:
-            told = ", ".join(f"{nodes} to {key}" for key, nodes in self.taken[:_MOST_OTHERS])
+            told = ", ".join(f"{nodes} to {key}" for key, nodes in self.taken[: LIMITS.others_named])
             said += f"; of the new nodes go {told}, {plural(len(self.taken), 'which waits', 'which wait')} too"
         return said
 
@@ -345,7 +343,7 @@ class _Scaling:
         """
         while wave := self._next():
             self._waves.append(wave)
-            if len(self._waves) > _MOST_ROUNDS or len(self.new) > MOST_NODES:
+            if len(self._waves) > LIMITS.growth_waves or len(self.new) > LIMITS.nodes_brought:
                 raise too_large()
             self._run = self._asked.played(self._waves)
             if self._run.completed:
@@ -374,7 +372,7 @@ class _Scaling:
     def _name(self, like: str, number: int) -> str:
         number += len(self.new) + 1
         while (name := f"{like}-new-{number}") in self._asked.cluster.node_index:
-            number += MOST_NODES
+            number += LIMITS.nodes_brought
         return name
 
     def growth(self) -> Growth:
@@ -557,7 +555,7 @@ def _too_small(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> list
         said[pool.name] = (
             f"pool {pool.name} ({now}) doesn't help: a new{machine} node has {there} for pods, and the pod needs {asks}"
         )
-    return list(said.values())[:_MOST_OTHERS]
+    return list(said.values())[: LIMITS.others_named]
 
 
 def _why_none(asked: _Asked, waiting: Shape) -> list[str]:

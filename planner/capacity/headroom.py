@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.capacity.limits import LIMITS
 from planner.capacity.pod_shapes import PodShape, ShapeOrigin
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
@@ -36,8 +37,6 @@ from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
 
-MOST_PLACED = 2_000  # pods placed one by one; beyond that the number is "at least"
-MOST_PREEMPTING = 200  # pods played that preempt others
 _UNLIMITED = np.iinfo(np.int64).max
 _NOT_MATCHING = {  # of several nodes, and of one
     Static.PASSES: ("match", "matches"),
@@ -72,12 +71,12 @@ class Fit(Record):
 
     Attributes
     ----------
-    is_at_least : counting was stopped, at `MOST_PLACED` or where the question's work ended; more may fit
+    is_at_least : counting was stopped, at `LIMITS.pods_placed` or where the question's work ended; more may fit
     message : kube-scheduler's words for the next one
     obstacles : the commonest first; of the nodes that match the shape where there are any
     by_place : (pool, zone, pods), most pods first
     by_node : (node, pods); only where it was asked for
-    by_preempting : pods more that fit when those of lower priority make way, at most `MOST_PREEMPTING`; None where that isn't played:
+    by_preempting : pods more that fit when those of lower priority make way, at most `LIMITS.pods_preempting`; None where that isn't played:
         in lists (`fits`), for groups, and where counting was stopped
     victims : (workload, its pods preempted for them), most pods first
     on_nodes : how many the nodes have room for, whatever quotas and admission let in; `by_place` and `by_node` say where
@@ -112,7 +111,7 @@ class Fit(Record):
 
 
 # ── questions ────────────────────────────────────────────────────────────────────────────────────────────────────────
-def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PLACED) -> Fit:
+def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = LIMITS.pods_placed) -> Fit:
     """One shape, with kube-scheduler's words for the first pod that doesn't fit, and the nodes.
 
     Parameters
@@ -141,7 +140,7 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = MOST_PL
     return _with_quota(cluster, asked, found)
 
 
-def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = MOST_PLACED) -> tuple[Fit, ...]:
+def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = LIMITS.pods_placed) -> tuple[Fit, ...]:
     """Many shapes, each by itself against the cluster as it is; what is alike to the scheduler is worked out once."""
     known: dict[tuple[Likeness, Sharing | None], Fit] = {}
     answers = []
@@ -436,7 +435,7 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
     victims: Counter[str] = Counter()
     more = 0
     budget, units, is_at_least = current(), units_of_attempt(shape), True
-    while more < MOST_PREEMPTING and budget.left >= units:
+    while more < LIMITS.pods_preempting and budget.left >= units:
         budget.spend(units)
         pod = _pod(shape, more)
         attempt = scheduler.attempt(pod)

@@ -11,7 +11,8 @@ from dataclasses import field
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import named, recompiled, with_daemons_aside
-from planner.capacity.node_pools import MOST_NODES, NodePool, capacity_of
+from planner.capacity.limits import LIMITS
+from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass, replace
 from planner.ground.vocabulary import (
@@ -108,7 +109,7 @@ class Provisioner:
         remaining = {pool.name: self._remaining(pool) for pool in self._pools}
         refused: dict[Shape, tuple[int, int]] = {}  # and what claims there were: those only get fuller
         for pod in pods:
-            if len(claims) > MOST_NODES:
+            if len(claims) > LIMITS.nodes_brought:
                 break
             stand = (len(claims), sum(len(claim.labels) for claim in claims))
             if refused.get(pod.shape) == stand:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
@@ -34,7 +33,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools
 
 UNLABELLED = "nodes alike"
-MOST_NODES: Final = 512  # that autoscalers are looked at bringing for one rollout
 # Above the statements of a cloud stands what a person typed; the autoscaler's status comes last: it is a moment's copy.
 _TRUST = (
     LimitSource.TYPED,

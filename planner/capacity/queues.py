@@ -7,6 +7,7 @@ from math import inf
 from typing import Any, Final
 
 from planner.capacity.changes import Change, ChangeKind
+from planner.capacity.limits import LIMITS
 from planner.ground import quantity, words
 from planner.ground.errors import ChangeError, QuantityError
 from planner.ground.records import Record, replace
@@ -25,11 +26,6 @@ from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.standing import state_of, wanting
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, Tree
 from planner.scheduling.kueue.wanting import NO_MATCH, Lack, Mode, Wanting
-
-MOST_PODS: Final = 200
-"""Of those that are let in, for which places are looked for."""
-MOST_REMEDIES: Final = 60
-"""Queues for whose first one it is looked up what would let it in."""
 
 
 class QueueUse(Record):
@@ -196,7 +192,7 @@ def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> It
         if one.queue in seen or one.outcome not in (Outcome.QUOTA, Outcome.NEVER) or one.queue not in state.tree.queues:
             continue
         seen.add(one.queue)
-        if len(seen) <= MOST_REMEDIES and (said := _remedy(state, one, records[one.key])):
+        if len(seen) <= LIMITS.queues_asked and (said := _remedy(state, one, records[one.key])):
             yield one.key, said
 
 
@@ -356,7 +352,7 @@ def _places(snapshot: Snapshot) -> dict[str, bool]:
     that isn't known: without nodes and pods, of more than are played, or where it would without the others."""
     let = list(let_in_now(snapshot))
     pods = sum(revision.placed.pods for revision in let if revision.placed is not None)
-    if not let or pods > MOST_PODS or not snapshot.nodes or not snapshot.if_known(True, NODE.name, POD.name):
+    if not let or pods > LIMITS.pods_let_in or not snapshot.nodes or not snapshot.if_known(True, NODE.name, POD.name):
         return {}
     cluster = compiled(snapshot)
     run = simulate(cluster, let)

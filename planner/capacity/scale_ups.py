@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from typing import Final
 
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool, group_of
 from planner.ground.words import count, duration
 from planner.kubernetes.derived import once_a_snapshot
@@ -29,7 +30,6 @@ SCALE_UP_FAILED: Final = "scale-up-failed"
 COMING_SECONDS: Final = 900.0
 """How long a node may be on its way: cluster-autoscaler's ``--max-node-provision-time``, Karpenter's time for registering."""
 _COMING: Final = {"TriggeredScaleUp": "", "Nominated": "nodeclaim/"}  # reason → what its message has
-_MOST_CHARACTERS: Final = 300  # of an event's message
 _FAILED: Final = frozenset(
     {"FailedScaleUp", "FailedToScaleUpGroup", "ScaleUpTimedOut", "ScaleUpFailed", "InsufficientCapacityError"}
 )
@@ -54,7 +54,7 @@ def failed_scale_ups(cluster: Cluster, pool: NodePool, key: str) -> tuple[Findin
     if not found:
         return ()
     at, event = max(found, key=lambda one: one[0])
-    why = event.message.strip().rstrip(".")[:_MOST_CHARACTERS] or event.reason
+    why = event.message.strip().rstrip(".")[: LIMITS.event_characters] or event.reason
     ago = f"{duration(round(taken_at - at))} before the snapshot: {why}"
     tries = _tries([one for _, one in found])
     what = (

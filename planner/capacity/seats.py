@@ -8,6 +8,7 @@ import numpy as np
 
 from planner.capacity.gpu_lines import OUT_OF_USE, Supply, free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import Likeness, likeness
+from planner.capacity.limits import LIMITS
 from planner.ground import collector
 from planner.ground.records import Record
 from planner.ground.vocabulary import NVIDIA_GPU
@@ -73,9 +74,6 @@ class NodeSeats(Record):
         return self.offer.called(self.model)
 
 
-_MOST_SEATS = 256  # of one node: only shared GPUs are as many, and nobody could look at more
-
-
 @collector.resting()
 def seats(snapshot: Snapshot) -> tuple[NodeSeats, ...]:
     """Nodes with GPUs as rows of seats, by pool and name; who holds each, and whose next pod would fit."""
@@ -99,8 +97,8 @@ def _row(
     """`amounts`: what the node has of the resource, what pods hold, what is free, and what nobody holds out of use."""
     node, (total, in_use, free, shut) = cluster.nodes[n], amounts
     offered = offers_by_node(cluster, resource)[n]
-    taken = sorted(held, key=lambda s: (s.holder, s.pod))[:_MOST_SEATS]
-    left = min(total, _MOST_SEATS) - len(taken)
+    taken = sorted(held, key=lambda s: (s.holder, s.pod))[: LIMITS.seats_of_a_node]
+    left = min(total, LIMITS.seats_of_a_node) - len(taken)
     return NodeSeats(
         node=node.name,
         node_pool=node_pools(cluster)[n],
@@ -137,7 +135,7 @@ def _held(cluster: Cluster) -> dict[tuple[int, str], list[Seat]]:
                 )
                 for name, amount in asked.items():
                     place = n, counted_as(cluster, n, name)
-                    held.setdefault(place, []).extend([seat] * min(amount, _MOST_SEATS))
+                    held.setdefault(place, []).extend([seat] * min(amount, LIMITS.seats_of_a_node))
     return held
 
 

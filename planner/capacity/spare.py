@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.cluster_autoscaler import recompiled
+from planner.capacity.limits import LIMITS
 from planner.ground.budget import too_large
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CONSUMES_REQUEST
@@ -29,8 +30,6 @@ BUFFER: Final = "CapacityBuffer"
 _REQUEST: Final = "ProvisioningRequest"
 _ACTIVE: Final = "buffer.x-k8s.io/active-capacity"
 _CHECKS: Final = frozenset({"check-capacity.autoscaling.x-k8s.io", "check-capacity.kubernetes.io"})
-_MOST_PODS: Final = 5_000
-"""Of all buffers; of more nothing is known: without some of them a pool that they fill would grow."""
 
 
 def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
@@ -46,7 +45,7 @@ def buffered(cluster: Cluster) -> tuple[LivePod, ...]:
     for buffer in snapshot.capacity_buffers:
         if _why_not(snapshot, buffer):
             continue
-        if len(found) + buffer.replicas > _MOST_PODS:
+        if len(found) + buffer.replicas > LIMITS.buffer_pods:
             raise too_large()
         template = templates[buffer.namespace, buffer.template]
         spec = replace(template.spec, priority_class_name="")

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter
 from math import ceil
-from typing import Final
 
+from planner.capacity.limits import LIMITS
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import POD, RECREATE
@@ -29,8 +29,6 @@ from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import PODS_ROW, Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import compile_shape, seats
-
-_MOST_OTHER_NODES: Final = 8  # for pods that wait for the same nodes, or its own that have no place: tried at most
 
 
 class StrategyNeed(Record):
@@ -82,7 +80,7 @@ class _Case:
         self._revisions, self._pod_times, self._seed = prepared.revisions, prepared.pod_times[place], scenario.seed
         self.own_waiting = max(0, self.workload.replicas - _places(self.cluster, self.workload))
         self.own_nodes = ceil(self.own_waiting / self.pods_per_node)
-        self.is_too_large = self.own_nodes > _MOST_OTHER_NODES
+        self.is_too_large = self.own_nodes > LIMITS.other_nodes_tried
         self._grown: dict[int, Cluster] = {0: self.cluster}
 
     def lacks_room(self, cell: GridCell) -> bool:
@@ -118,7 +116,7 @@ def spare_needs(snapshot: Snapshot, scenario: Scenario, grid: StrategyGrid) -> S
     first = next((cell for cell in cells if case.lacks_room(cell)), None)
     others = 0
     if first is not None and not case.is_too_large:
-        tried = range(case.own_nodes, case.own_nodes + _MOST_OTHER_NODES + 1)
+        tried = range(case.own_nodes, case.own_nodes + LIMITS.other_nodes_tried + 1)
         others = next((count for count in tried if _completes(case.with_room(first, count))), case.own_nodes)
     return SpareNeeds(
         workload=grid.workload,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool
 from planner.capacity.unasked import unasked
 from planner.ground.budget import TooLargeError
@@ -14,8 +14,6 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.rollout.choice import Brought, Option
 from planner.rollout.prepared import Scenario, compiled, prepare
-
-_MOST: Final = 12  # strategies that are played with an autoscaler beside them
 
 
 def with_brought(
@@ -33,7 +31,7 @@ def with_brought(
         return tuple(options)
     prepared = prepare(snapshot, scenario)
     cluster = compiled(prepared.snapshot)
-    asked = [option for option in options if option.is_best or option.is_current][:_MOST]
+    asked = [option for option in options if option.is_best or option.is_current][: LIMITS.strategies_with_growth]
 
     def brought(one: Option) -> Brought | None:
         changed = [

@@ -17,6 +17,7 @@ from typing import Final
 from planner.capacity.certain_losses import Outcome
 from planner.capacity.changes import Change, ChangeKind
 from planner.capacity.evictions import at_rest
+from planner.capacity.limits import LIMITS
 from planner.capacity.losses import NONE, Player, Spares
 from planner.capacity.placeholders import manifests
 from planner.capacity.what_if import apply
@@ -37,15 +38,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
 from planner.scheduling.shape import Shape, compile_alike
 
-_MOST_TOGETHER: Final = 100  # losses of several nodes of one pool that are played or counted, of all pools
-_MOST_MENDS: Final = 300  # losses that are played or counted with spare nodes
-_MOST_UNITS: Final = 1_500_000  # of work for one loss: where many push others out it takes minutes;
-_MOST_NODES: Final = 1_000  # on more nodes than that fewer, since each unit takes longer there
-_MOST_PODS: Final = 200  # on what is lost, for which spare nodes are looked for
-_MOST_WAITING: Final = 100  # pods today, which take spare nodes first: beyond that none are looked for
-_MOST_IN_VAIN: Final = 3  # nodes of a pool
-_MOST_STEPS: Final = 12  # times that a search adds spare nodes
-_MOST_ALONE: Final = 3  # nodes of one pool alone that are tried instead of several pools'
 _HEAVIEST: Final = 6  # kinds of nodes of a pool of which several are lost, where all would be too many
 
 
@@ -182,7 +174,7 @@ def survival(
     cluster = at_rest(compiled(snapshot).snapshot)
     player = Player(cluster)
     kinds = _alike(cluster)
-    units = _MOST_UNITS * _MOST_NODES // max(_MOST_NODES, cluster.node_count)
+    units = LIMITS.loss_units * LIMITS.loss_nodes // max(LIMITS.loss_nodes, cluster.node_count)
     played, too_large, hopeless = list[tuple[_Lost, Outcome]](), list[str](), set[Scope]()
     names = cluster.node_names
     single = (_Lost(scope=Scope.NODE, name=names[some[0]], nodes=(some[0],), alike=len(some)) for some in kinds)
@@ -290,7 +282,7 @@ def _fewer(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY)
 # ── several of a pool ────────────────────────────────────────────────────────────────────────────────────────────────
 def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], known: set[int]) -> Iterator[Together]:
     """`good`: nodes that may be lost by themselves, of those `known`; of the others that isn't known."""
-    cluster, left = player.cluster, _MOST_TOGETHER
+    cluster, left = player.cluster, LIMITS.losses_together
     by_pool: dict[str, list[Sequence[int]]] = defaultdict(list)
     for some in kinds:
         by_pool[node_pool(cluster.nodes[some[0]])].append(some)
@@ -335,7 +327,7 @@ class _Mender:
 
     def __init__(self, player: Player, book: PriceBook | None) -> None:
         self.player, self.cluster = player, player.cluster
-        self._most = player.plays + _MOST_MENDS
+        self._most = player.plays + LIMITS.losses_with_spare
         self._in_vain: Counter[str] = Counter()  # pool → nodes for whose loss nothing was found
         self._known: dict[frozenset[tuple[Shape, int]], Spares] = {}
         kinds: dict[tuple[str, str], int] = {}
@@ -359,10 +351,10 @@ class _Mender:
 
     def mend(self, lost: _Lost, found: Outcome) -> Spares | None:
         """The cheapest that is found; None where none is, and where it isn't looked for any more."""
-        if not found.waiting or found.pods > _MOST_PODS or len(self.cluster.waiting) > _MOST_WAITING:
+        if not found.waiting or found.pods > LIMITS.lost_pods or len(self.cluster.waiting) > LIMITS.waiting_pods:
             return NONE if not found.missing else None
         pool = node_pool(self.cluster.nodes[lost.nodes[0]]) if lost.scope is Scope.NODE else ""
-        if pool and self._in_vain[pool] >= _MOST_IN_VAIN:
+        if pool and self._in_vain[pool] >= LIMITS.spare_in_vain:
             return None
         away = set(lost.nodes) if lost.scope is not Scope.NODE else set()
         if lost.scope is Scope.SPOT:
@@ -399,7 +391,7 @@ class _Mender:
     def _added(self, lost: _Lost, found: Outcome, away: set[int]) -> Spares | None:
         """Node after node for who is left waiting; then as many fewer as do."""
         near, spares, now = zone(self.cluster.nodes[lost.nodes[0]]), dict[int, int](), found
-        for _ in range(_MOST_STEPS):
+        for _ in range(LIMITS.spare_steps):
             if not now.waiting:
                 break
             shape = max(now.shapes, key=lambda one: (tuple(sorted(one.asks, reverse=True)), one.namespace))
@@ -426,7 +418,7 @@ class _Mender:
         near = zone(self.cluster.nodes[lost.nodes[0]])
         shapes = {place for shape in found.shapes for place, _ in self._takers(shape, away, near)}
         for place in sorted(shapes, key=lambda one: self._cost(((one, 1),))):
-            for many in range(1, _MOST_ALONE + 1):
+            for many in range(1, LIMITS.spare_of_one_pool + 1):
                 alone: Spares = ((place, many),)
                 if best is not None and self._cost(alone) >= self._cost(best):
                     break

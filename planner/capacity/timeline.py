@@ -13,6 +13,7 @@ from typing import Final
 from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.drain import gone_words
 from planner.capacity.evictions import uncordoned
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_pools import NodePool
 from planner.capacity.queues import is_of_queue
 from planner.capacity.what_if import (
@@ -49,7 +50,6 @@ from planner.scheduling.shape import compile_shape
 
 _PREFERS: Final = "PreferNoSchedule"
 _HONORS: Final = "is spread over nodes without taints"
-_MOST_STAGES: Final = 200
 _LAST_TURN: Final = 10_000  # of an event at another time: after those of that time
 _NOBODY: Final = Batch(nodes=(), ahead=(), again=())
 _WORK_UNITS: Final = 3_000_000
@@ -156,8 +156,10 @@ def _upgraded(case: ChangeCase, one: Later, prepared: Prepared) -> tuple[Cluster
     if doubt := zone_doubt(case, way):
         raise _not_played(f"not known: {doubt}", one)
     batches = upgrade_batches(case, way)
-    if len(batches) > _MOST_STAGES:
-        raise _not_played(f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {_MOST_STAGES}", one)
+    if len(batches) > LIMITS.upgrade_stages:
+        raise _not_played(
+            f"pool {pool.name} is upgraded in {len(batches):,} steps, more than {LIMITS.upgrade_stages}", one
+        )
     words = f"pool {pool.name} is upgraded in {count(len(batches), 'step')} ({way.how})"
     stages: list[Happening] = []
     for step, (before, now) in enumerate(zip([_NOBODY, *batches], [*batches, _NOBODY], strict=True)):

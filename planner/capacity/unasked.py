@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
 
 from planner.capacity.cluster_autoscaler import scale_up, unschedulable
 from planner.capacity.growth import arrival_of
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, Sizes, is_karpenters, node_groups
 from planner.capacity.node_pools import NodePool
 from planner.capacity.spare import BUFFER, Consumers, buffered, nodes_for
@@ -35,8 +35,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
-
-_MOST_TIMES: Final = 32  # that nodes are added
 
 
 class Unasked(Record, eq=False):
@@ -122,7 +120,7 @@ def unasked(
     coming: list[_Coming] = []
     run, seen, waits = _played(cluster, revisions, coming, seed), -1, 0.0
     kept, consumers = buffered(cluster), Consumers.of(cluster.snapshot, revisions)
-    for _ in range(_MOST_TIMES):
+    for _ in range(LIMITS.unasked_growths):
         found = _next(run, groups, sizes, how, coming, seen, kept, consumers)
         if found is None:
             break

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.capacity.karpenter import could_take, unregistered
+from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
 from planner.capacity.node_pools import UNLABELLED, NodePool
 from planner.ground.records import replace
@@ -43,7 +44,6 @@ _TELL_NO_ZONES: Final = frozenset({*_TELL_SOME, LimitSource.AUTOSCALER_STATUS})
 _SIZE: Final = {CPU: 10**6, MEMORY: 2**43, EPHEMERAL_STORAGE: 2**43, PODS: 1_000}  # larger than any machine
 _ELSEWHERE: Final = "a-zone-that-no-node-shows"
 _TIMES: Final = 64
-_MOST_CLAIMS: Final = 64  # played each by itself
 # Node Feature Discovery's labels and those of the GPUs' makers, which stand in no NodePool.
 _DISCOVERED: Final = ("feature.node.kubernetes.io/", "nvidia.com/", "amd.com/", "beta.amd.com/", "gpu.intel.com/")
 
@@ -127,13 +127,13 @@ def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup,
     """
     coming = (node_claim for node_claim in cluster.snapshot.node_claims if not node_claim.is_deleting)
     claims = [one for one in coming if not (one.is_initialized and one.node in cluster.node_index)]
-    for claim in claims[:_MOST_CLAIMS]:
+    for claim in claims[: LIMITS.claims_alone]:
         of, at = claim.labels.get(KARPENTER_NODE_POOL, ""), claim.launched_at
         ago = duration(max(0, round(cluster.snapshot.taken_at - (at or 0.0))))
         since = f"launched {ago} ago" if at is not None else "launched" if claim.allocatable else "not launched"
         what = f"1 node{f' of pool {of}' if of else ''} is on its way (NodeClaim {claim.name}, {since})"
         yield from ((group, what) for group in _claimed(cluster, claim, waiting))
-    if more := claims[_MOST_CLAIMS:]:
+    if more := claims[LIMITS.claims_alone :]:
         what = f"{count(len(more), 'more node')} {plural(len(more), 'is', 'are')} on {plural(len(more), 'its', 'their')} way (NodeClaims)"
         yield from ((group, what) for group in _made_to_measure(cluster, waiting, LimitSource.KARPENTER))
 

@@ -15,6 +15,7 @@ from planner.capacity.changes import Change, ChangeKind, whole_number
 from planner.capacity.drain import DrainResult, described, gone_words, play
 from planner.capacity.evictions import EvictionRun, at_rest, cordoned, evict, played, uncordoned
 from planner.capacity.growth import zone_templates
+from planner.capacity.limits import LIMITS
 from planner.capacity.losses import is_unplayed
 from planner.capacity.node_groups import labels_in_zone
 from planner.capacity.node_pools import NodePool, pools
@@ -52,7 +53,6 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy, daemons_on
 from planner.scheduling.pod import LivePod
 
-_MOST_BATCHES = 12  # of an upgrade, played; a pool of hundreds of nodes repeats itself
 _NEW = "new"
 PATIENCE_SECONDS, PATIENCE = (
     3_600.0,
@@ -549,7 +549,7 @@ def upgrade_steps(
     """The steps that are played; none where it can't be upgraded. `watch` as `planner.capacity.drain.play` has it; `place`: the zone of
     the nodes that come before others go."""
     cluster, batches = case.cluster, upgrade_batches(case, way_of_upgrading(case), place)
-    for batch in batches[:_MOST_BATCHES]:
+    for batch in batches[: LIMITS.batches]:
         larger = at_rest(_with_nodes(cluster.snapshot, batch.ahead))
         run = play(larger, batch.nodes, watch=watch)
         emptied, _ = _without(Cluster(run.simulation.snapshot_now()), batch.nodes)

@@ -74,9 +74,10 @@ def _gpu_use(called: Called) -> dict[str, Any]:
 def _load(called: Called) -> dict[str, Any]:
     if not called.specs[0].startswith(CONTEXT_PREFIX):
         return {}
-    from planner.sources.connection import MOST_PER_MINUTE, requests_last_minute
+    from planner.sources.connection import requests_last_minute
+    from planner.sources.limits import LIMITS
 
-    return {"load": ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=MOST_PER_MINUTE)}
+    return {"load": ServerLoad(requests_last_minute=requests_last_minute(), most_per_minute=LIMITS.requests_per_minute)}
 
 
 def _another(called: Called) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from planner.ground.words import listing, plural
 from planner.inventory.api_fields import SKEW, groups, served, table, versions_of
 from planner.inventory.custom_fields import CustomKind, custom_problems
 from planner.inventory.field_validation import REQUIRED, FieldProblem, Object, problems_of
+from planner.inventory.limits import LIMITS
 from planner.kubernetes.kinds import no_longer_served
 
-_MOST_SHOWN: Final = 5  # problems of one object
 _VERSION: Final = "Give the apiVersion of today"
 
 
@@ -46,8 +46,10 @@ def refuse(objects: Iterable[Given], minor: int | None, customs: dict[str, Custo
             doubts.append((given, doubt))
     if refused:
         first, others = refused[0], refused[1:]
-        named = "".join(f"; {error.where}: {error.what}" for error in others[:_MOST_SHOWN])
-        more = f"; and {len(others) - _MOST_SHOWN} more objects" if len(others) > _MOST_SHOWN else ""
+        named = "".join(f"; {error.where}: {error.what}" for error in others[: LIMITS.problems_shown])
+        more = (
+            f"; and {len(others) - LIMITS.problems_shown} more objects" if len(others) > LIMITS.problems_shown else ""
+        )
         raise ChangeError(f"{first.what}{named}{more}", where=first.where, mend=first.mend)
     return doubts
 
@@ -114,7 +116,7 @@ def _refuse_all(problems: list[FieldProblem], where: str, minor: int | None) -> 
     unknown = [one for one in problems if one.is_unknown_field]
     said = (
         [
-            f"unknown {plural(len(unknown), 'field')} {listing([_field(one, minor) for one in unknown], most=_MOST_SHOWN)}"
+            f"unknown {plural(len(unknown), 'field')} {listing([_field(one, minor) for one in unknown], most=LIMITS.problems_shown)}"
         ]
         if unknown
         else []
@@ -122,10 +124,14 @@ def _refuse_all(problems: list[FieldProblem], where: str, minor: int | None) -> 
     others = [
         f"{one.path}{' ' if one.what == REQUIRED else ': '}{one.what}" for one in problems if not one.is_unknown_field
     ]
-    said += others[:_MOST_SHOWN] + (["…"] if len(others) > _MOST_SHOWN else [])
+    said += others[: LIMITS.problems_shown] + (["…"] if len(others) > LIMITS.problems_shown else [])
     near = [f'"{one.nearest}"' for one in unknown if one.nearest]
     mend = (
-        f"Write {listing(near, most=_MOST_SHOWN)}" if near else "Delete what isn't known" if unknown else "Correct it"
+        f"Write {listing(near, most=LIMITS.problems_shown)}"
+        if near
+        else "Delete what isn't known"
+        if unknown
+        else "Correct it"
     )
     raise ChangeError("; ".join(said), where=where, mend=mend)
 
@@ -138,5 +144,7 @@ def _field(problem: FieldProblem, minor: int | None) -> str:
 def _doubt(problems: list[FieldProblem], minor: int | None) -> str:
     if not problems:
         return ""
-    fields = listing([f"{one.path}{f' ({one.what})' if one.what else ''}" for one in problems], most=_MOST_SHOWN)
+    fields = listing(
+        [f"{one.path}{f' ({one.what})' if one.what else ''}" for one in problems], most=LIMITS.problems_shown
+    )
     return f"{fields}: whether its API server knows that isn't known, since its nodes run Kubernetes 1.{minor}"

@@ -23,16 +23,13 @@ from planner.ground import words
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.findings import finding
+from planner.inventory.limits import LIMITS
 from planner.kubernetes.records import Finding
 
 LARGEST_UNPACKED_BYTES: Final = 4 * 2**30  # of one reading, all its files together, unless the user says otherwise
 LARGEST_RATIO: Final = (
     40  # beyond the first 64 MiB: uids, hashes and times keep dumps below; bombs reach 1,000 and more
 )
-MOST_YAML_VALUES: Final = (
-    50_000_000  # of one reading, some five minutes of a processor; 300,000 objects have some 37 million
-)
-MOST_FILES: Final = 200_000  # of one reading: a must-gather of a large cluster has some 30,000
 _FREE_BYTES: Final = 64 * 2**20
 _CHUNK_BYTES: Final = 2**20
 _FROM_END: Final = 2  # `whence` of a stream's seek
@@ -109,12 +106,12 @@ class Walk:
         Raises
         ------
         TooLarge
-            Past `MOST_YAML_VALUES`.
+            Past `LIMITS.yaml_values`.
         """
         self.yaml_values += 1
-        if self.yaml_values > MOST_YAML_VALUES:
+        if self.yaml_values > LIMITS.yaml_values:
             mend = "Give it as JSON (kubectl get -o json), which is read many times as fast"
-            raise TooLarge(f"it holds more than {MOST_YAML_VALUES:,} values of YAML", where=where, mend=mend)
+            raise TooLarge(f"it holds more than {LIMITS.yaml_values:,} values of YAML", where=where, mend=mend)
 
     def count_file(self, where: str) -> None:
         """Count one file, looked into or not.
@@ -122,12 +119,12 @@ class Walk:
         Raises
         ------
         TooLarge
-            Past `MOST_FILES`.
+            Past `LIMITS.files`.
         """
         self.files += 1
-        if self.files > MOST_FILES:
+        if self.files > LIMITS.files:
             mend = "Name the folder or archive with the cluster's objects in it, further down"
-            raise TooLarge(f"it holds more than {MOST_FILES:,} files", where=where, mend=mend)
+            raise TooLarge(f"it holds more than {LIMITS.files:,} files", where=where, mend=mend)
 
     @property
     def looked_into(self) -> int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
 
 from planner.ground.records import Record
 from planner.ground.settings import setting
-
-_MOST_SECONDS: Final = 86_400
+from planner.inventory.limits import LIMITS
 
 
 class Expander(StrEnum):
@@ -45,14 +43,14 @@ class Autoscaling(Record):
         help="For pods of a lower priority cluster-autoscaler adds no node, and takes their room for free.",
     )  # fmt: skip
     pod_delay_seconds: float = setting(
-        2.0, name="new_pod_delay_seconds", label="Pods wait at least, seconds", least=0, most=_MOST_SECONDS,
+        2.0, name="new_pod_delay_seconds", label="Pods wait at least, seconds", least=0, most=LIMITS.delay_seconds,
         help="How long the oldest pod that waits has to have been there before cluster-autoscaler adds nodes.",
     )  # fmt: skip
     gpu_pod_delay_seconds: float = setting(
-        30.0, name="new_gpu_pod_delay_seconds", label="GPU pods wait at least, seconds", least=0, most=_MOST_SECONDS,
+        30.0, name="new_gpu_pod_delay_seconds", label="GPU pods wait at least, seconds", least=0, most=LIMITS.delay_seconds,
         help="The same of the oldest that asks for GPUs, where one does; no node is added for any pod before.",
     )  # fmt: skip
     scale_down_unneeded_seconds: float = setting(
-        600.0, name="scale_down_unneeded_seconds", label="Nodes go after, seconds", least=0, most=_MOST_SECONDS,
+        600.0, name="scale_down_unneeded_seconds", label="Nodes go after, seconds", least=0, most=LIMITS.delay_seconds,
         help="How long a node has to have been unneeded before cluster-autoscaler takes it away: its --scale-down-unneeded-time.",
     )  # fmt: skip

@@ -14,7 +14,6 @@ import msgspec
 
 from planner.ground.records import Record
 from planner.inventory.field_validation import (
-    MOST_PROBLEMS,
     REQUIRED,
     FieldProblem,
     Object,
@@ -23,6 +22,7 @@ from planner.inventory.field_validation import (
     nearest,
     problems_of,
 )
+from planner.inventory.limits import LIMITS
 
 DEFINITION: Final = "CustomResourceDefinition"
 _OF_EVERY_OBJECT: Final = ("apiVersion", "kind", "metadata")
@@ -88,7 +88,7 @@ def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list
         ]
     for problem in _of_object(document, schema, "", _Reading(is_whole=not is_there, is_object=True)):
         found.append(problem)
-        if len(found) >= MOST_PROBLEMS:
+        if len(found) >= LIMITS.problems:
             break
     return found
 

@@ -22,7 +22,8 @@ from planner.ground.words import plural
 from planner.inventory import log_sections, wire
 from planner.inventory.archives import Content, TooLarge, Walk, inflated
 from planner.inventory.findings import finding
-from planner.inventory.json_text import MOST_OBJECTS, check_count, end_of_value, keys_given_twice, next_value, too_many
+from planner.inventory.json_text import check_count, end_of_value, keys_given_twice, next_value, too_many
+from planner.inventory.limits import LIMITS
 from planner.inventory.parse import EVERY_KIND, Part
 from planner.kubernetes.records import Finding, PodLog
 
@@ -312,7 +313,7 @@ def _json_part(view: memoryview, where: str) -> Part:
     check_count(view, where)
     document = typed.decode(view, wire.List | list[msgspec.Raw])
     items = document if isinstance(document, list) else document.items
-    if len(items or ()) > MOST_OBJECTS:
+    if len(items or ()) > LIMITS.objects:
         raise too_many(where)
     if isinstance(document, list):
         return Part(where=where, items=document)
@@ -363,7 +364,7 @@ def _salvaged(view: memoryview, start: int, where: str, problems: list[Finding],
         except (ValueError, RecursionError):
             break
         items.append(view[position:end])
-        if len(items) > MOST_OBJECTS:
+        if len(items) > LIMITS.objects:
             raise too_many(where)
         position = end
     kind = bytes(list_kind[1]).decode() if list_kind else ""
@@ -417,7 +418,7 @@ def _yaml_parts(view: memoryview, where: str, problems: list[Finding], walk: Wal
     for number, span in enumerate(_yaml_spans(view), start=1):
         begun: dict[str, Any] = {}
         first = 1
-        if number > MOST_OBJECTS:
+        if number > LIMITS.objects:
             raise too_many(where)
         walk.take_value(where)
         try:

@@ -20,12 +20,12 @@ from planner.ground.beside import table_beside
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.api_fields import Runs, Served, served, table
+from planner.inventory.limits import LIMITS
 from planner.inventory.sealed import is_sealed
 from planner.kubernetes import names
 
 Object = dict[str, Any]
 REQUIRED: Final = "is required"
-MOST_PROBLEMS: Final = 20  # of one object
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[-+]\d\d:\d\d)\Z", re.ASCII)
 _PORT_NAME: Final = re.compile(r"(?=.{1,15}\Z)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*\Z", re.ASCII)
 _FILE_NAME: Final = re.compile(r"(?!\.\.?\Z)[-._a-zA-Z0-9]{1,253}\Z", re.ASCII)
@@ -67,7 +67,7 @@ def problems_of(document: Object, type_name: str, minor: int | None, *, is_there
     found: list[FieldProblem] = []
     for problem in _of_type(document, type_name, "", _Reading(minor=minor, is_whole=not is_there)):
         found.append(problem)
-        if len(found) >= MOST_PROBLEMS:
+        if len(found) >= LIMITS.problems:
             break
     return found
 

@@ -10,11 +10,8 @@ import msgspec
 
 from planner.ground import typed
 from planner.inventory.archives import TooLarge
+from planner.inventory.limits import LIMITS
 
-MOST_OBJECTS: Final = (
-    750_000  # of one reading: 5,000 nodes have some 300,000, Events among them; an empty one takes 1 KB
-)
-MOST_WORKLOADS: Final = 200_000  # of them: each is played, and what is said of it kept; ReplicaSets aren't counted
 LARGEST_OBJECT_BYTES: Final = 8 * 2**20  # the API server takes 3 MiB, which kubectl's indentation makes more of
 _COUNTED_FROM_COMMAS: Final = 2**24  # what stands between fewer fits, whatever it is
 _PIECE_BYTES: Final = 2**18
@@ -76,11 +73,11 @@ def keys_given_twice(text: memoryview) -> list[str]:
 def too_many(where: str, most: int | None = None, what: str = "objects") -> TooLarge:
     """More objects than one reading takes."""
     mend = "Give the kinds that docs/reading.md names, of one cluster"
-    return TooLarge(f"it holds more than {most or MOST_OBJECTS:,} {what}", where=where, mend=mend)
+    return TooLarge(f"it holds more than {most or LIMITS.objects:,} {what}", where=where, mend=mend)
 
 
 def check_count(text: Any, where: str) -> None:
-    """Refuse a List, or a list, of more than `MOST_OBJECTS` that is too long to be taken apart, before any of it is made.
+    """Refuse a List, or a list, of more than `LIMITS.objects` that is too long to be taken apart, before any of it is made.
 
     Raises
     ------
@@ -103,7 +100,7 @@ def check_count(text: Any, where: str) -> None:
         with suppress(msgspec.ValidationError):  # some are no objects
             found: Any = typed.decode(whole, list[_Any] if is_list else _Objects)
             if number := len(found if is_list else found.items):
-                if number > MOST_OBJECTS:
+                if number > LIMITS.objects:
                     raise too_many(where)
                 return
     items = whole if is_list else memoryview(typed.decode(whole, _Listed).items)
@@ -112,6 +109,6 @@ def check_count(text: Any, where: str) -> None:
     position, count = next_value(items, 1), 0
     while position < len(items) and bytes(items[position : position + 1]) != b"]":
         count += 1
-        if count > MOST_OBJECTS:
+        if count > LIMITS.objects:
             raise too_many(where)
         position = next_value(items, end_of_value(items, position))

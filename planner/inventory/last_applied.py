@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from planner.ground.vocabulary import KEPT_ANNOTATIONS
 from planner.inventory import wire
+from planner.inventory.limits import LIMITS
 from planner.inventory.sealed import seal
 from planner.kubernetes.patches import MERGE_KEYS
 
@@ -24,7 +25,6 @@ BY_FIELD: Final = "byField"
 """Beside the fields: server-side apply takes away single fields, not what is above them."""
 _APPLY: Final = "Apply"
 _BY_UPDATE: Final = ("kubectl-client-side-apply", "helm")  # managers that apply manifests and write with Update
-_MOST_LETTERS: Final = 2**20  # of an annotation; etcd takes no more
 
 
 def take_applied_fields(metadata: wire.WorkloadMetadata | None) -> str:
@@ -53,7 +53,7 @@ def fields_in(text: str) -> Fields:
 
 def _of_annotation(annotations: wire.AppliedAnnotations | None) -> Fields | None:
     text = annotations.last_applied if annotations is not None else None
-    if not text or len(text) > _MOST_LETTERS:
+    if not text or len(text) > LIMITS.annotation_letters:
         return None
     try:
         found = json.loads(text)

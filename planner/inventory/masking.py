@@ -16,11 +16,12 @@ from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Final
 
+from planner.inventory.limits import LIMITS
+
 HIDDEN: Final = "<hidden>"
 _FORMATS: Final = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]"
 )  # no ink
-_MOST_KEY_LINES = 400  # of a private key: RSA of 16,384 bits has some 200; an end that never comes hides no more
 
 # Every repetition is bounded: a hostile line costs its length, not the square of it.
 _PART = r"[\w.-]{0,40}"
@@ -179,7 +180,7 @@ def without_keys(lines: Iterable[str]) -> Iterator[str]:
     is_inside = False  # after a line of base64: what ends it is shorter
     for line in lines:
         if _BEGIN.search(line[:4_000]) and not _END.search(line[:4_000]):
-            left = _MOST_KEY_LINES
+            left = LIMITS.key_lines
             yield HIDDEN
         elif left:
             left = 0 if _END.search(line[:4_000]) else left - 1

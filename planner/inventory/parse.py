@@ -25,7 +25,8 @@ from planner.inventory import wire
 from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
-from planner.inventory.json_text import LARGEST_OBJECT_BYTES, MOST_OBJECTS, MOST_WORKLOADS, check_count, too_many
+from planner.inventory.json_text import LARGEST_OBJECT_BYTES, check_count, too_many
+from planner.inventory.limits import LIMITS
 from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import (
     admission,
@@ -65,7 +66,6 @@ _TAIL = re.compile(
 )  # as Go's clients write items of a List
 _VERSION = b'"apiVersion"'
 _TAIL_BYTES = 120
-_MOST_TOLD = 1_024
 _KINDS: dict[str, Kept | ByHand] = {
     NODE.name: nodes.NODE,
     "Namespace": nodes.NAMESPACE,
@@ -258,7 +258,7 @@ def read_unplayed_object(
 ) -> tuple[model.Unplayed, bytes] | None:
     """An object whose rollout isn't played, and its digest; None of one that makes no pods, is damaged, or is too large to be one."""
     head = {"kind": kind, "apiVersion": api_version}
-    if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > unplayed.MOST_BYTES):
+    if makes_no_pods(head) or (isinstance(item, _TEXTS) and len(memoryview(item)) > LIMITS.unplayed_bytes):
         return None
     try:
         document = item if isinstance(item, dict) else msgspec.json.decode(item)
@@ -401,9 +401,9 @@ class Reader:
         self.objects = objects = self.objects + 1
         if kind in _WORKLOADS:
             self.workloads += 1
-            if self.workloads > MOST_WORKLOADS:
-                raise too_many(part.where, MOST_WORKLOADS, "workloads")
-        if objects > MOST_OBJECTS:
+            if self.workloads > LIMITS.workloads:
+                raise too_many(part.where, LIMITS.workloads, "workloads")
+        if objects > LIMITS.objects:
             raise too_many(part.where)
 
     def _leave_out(self, item: Item, part: Part, number: int, error: Exception, kind: str) -> None:
@@ -428,7 +428,7 @@ class Reader:
         if lists:
             return
         self.foreign += 1
-        if self.foreign > MOST_OBJECTS:
+        if self.foreign > LIMITS.objects:
             raise too_many(part.where)
         if part.is_named:
             self._tell("object-unreadable", Severity.ERROR, lambda: _unreadable(item, part, number, error))
@@ -505,7 +505,7 @@ class Reader:
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
         is_used = is_kept(kind, api_version.rpartition("/")[0])
-        if not is_used and len(self._unplayed) >= unplayed.MOST_UNKNOWN:
+        if not is_used and len(self._unplayed) >= LIMITS.unknown_objects:
             return False
         read = read_unplayed_object(self._shared, item, kind, api_version)
         if read is None:
@@ -781,7 +781,7 @@ def _told_by(tail: bytes) -> tuple[str, str] | None:
     told = _told.get(tail)
     if told is None and (found := _TAIL.match(tail)) is not None:
         told = found[2].decode(), found[1].decode()
-        if len(_told) < _MOST_TOLD:
+        if len(_told) < LIMITS.versions_remembered:
             _told[tail] = told
     return told
 

@@ -15,9 +15,9 @@ from operator import is_
 from typing import Any, Final
 
 from planner.ground.records import Record, replace
+from planner.inventory.limits import LIMITS
 from planner.kubernetes.records import Snapshot
 
-MOST_STEPS: Final = 64  # that are kept: who has none of the last so many is sent the whole
 _SKIPPED: Final = frozenset({"derived"})
 
 
@@ -110,7 +110,7 @@ def succeed(before: Snapshot, after: Snapshot) -> None:
     known = name_of(before)
     name = blake2b(known.encode() + packed, digest_size=16).hexdigest()
     step = Step(name=name, before=known, packed=packed)
-    after.derived.know(_steps, (*_of(before)[1 - MOST_STEPS :], step))
+    after.derived.know(_steps, (*_of(before)[1 - LIMITS.snapshots_kept :], step))
 
 
 def name_of(snapshot: Snapshot) -> str:

@@ -19,15 +19,12 @@ import yaml
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.inventory.archives import Walk
-from planner.inventory.json_text import MOST_OBJECTS, too_many
+from planner.inventory.json_text import too_many
+from planner.inventory.limits import LIMITS
 
 DEEPEST = 100  # levels; Kubernetes' own objects stay under 25
-MOST_UNFOLDED = 100_000  # values that come from aliases; a long text counts as one for each 64 letters
-MOST_VALUES = 1_000_000  # of one object, or of an array of objects
 
 _BATCH_ITEMS = 256
-MOST_REPEATED = 100  # keys given twice that are named
-MOST_DIRECTIVES = 100  # lines that begin with %: libyaml compares each with all before it, and a dump has none
 
 _BOOLEANS = {
     word: value
@@ -69,7 +66,7 @@ def yaml_documents(
     Raises
     ------
     InputError
-        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST`, `MOST_UNFOLDED`, `MOST_DIRECTIVES` or the walk's bound.
+        For what isn't YAML, unknown tags, and what goes beyond `DEEPEST`, `LIMITS.unfolded_values`, `LIMITS.directives` or the walk's bound.
     """
     check_directives(text, where)
     reading = _Reading(where, [] if repeated is None else repeated, walk or Walk(), lines_before)
@@ -82,11 +79,13 @@ def check_directives(text: str | memoryview, where: str) -> None:
     Raises
     ------
     InputError
-        When there are more than `MOST_DIRECTIVES`.
+        When there are more than `LIMITS.directives`.
     """
     found = _DIRECTIVE.finditer(text) if isinstance(text, str) else _DIRECTIVE_BYTES.finditer(text)
-    if next(islice(found, MOST_DIRECTIVES, None), None) is not None:
-        raise InputError(f"more than {MOST_DIRECTIVES} lines of it are directives of YAML (%)", where=where, mend=_MEND)
+    if next(islice(found, LIMITS.directives, None), None) is not None:
+        raise InputError(
+            f"more than {LIMITS.directives} lines of it are directives of YAML (%)", where=where, mend=_MEND
+        )
 
 
 class YamlBatch(list[Any]):
@@ -158,7 +157,7 @@ class _Document:
     def pieces(self, events: Iterator[Any], begun: dict[str, Any]) -> Iterator[Any]:
         """The document's value as `yaml_pieces` gives it."""
         event = next(events)
-        self.most_values = MOST_VALUES
+        self.most_values = LIMITS.values_of_an_object
         if not isinstance(event, yaml.MappingStartEvent):
             yield self._value(event, events, 0)[0]
             return
@@ -174,7 +173,7 @@ class _Document:
             while not isinstance(one := next(events), yaml.SequenceEndEvent):
                 self.values = 0
                 value, _ = self._value(one, events, 2)
-                if len(items) >= MOST_OBJECTS:
+                if len(items) >= LIMITS.objects:
                     raise too_many(self.reading.where)
                 if len(items) >= _BATCH_ITEMS and isinstance(value, dict) and "kind" in value:
                     yield YamlBatch(items)
@@ -210,8 +209,8 @@ class _Document:
             raise self._error(f'the alias "{event.anchor}" stands for nothing, or for itself', event)
         value, size = self.anchors[event.anchor]
         self.unfolded += size
-        if self.unfolded > MOST_UNFOLDED:
-            raise self._error(f"its aliases unfold to more than {MOST_UNFOLDED:,} values", event)
+        if self.unfolded > LIMITS.unfolded_values:
+            raise self._error(f"its aliases unfold to more than {LIMITS.unfolded_values:,} values", event)
         return value, size
 
     def _sequence(self, events: Iterator[Any], depth: int) -> tuple[list[Any], int]:
@@ -247,7 +246,7 @@ class _Document:
                     raise self._error('"<<" must stand before a mapping', event)
                 merged.update(one)
             return
-        if key in values and len(self.reading.repeated) < MOST_REPEATED:
+        if key in values and len(self.reading.repeated) < LIMITS.repeated_keys:
             self.reading.repeated.append(f'"{key[:60]}" (line {self.reading.line(event.start_mark)})')
         values[key] = value
 

@@ -157,10 +157,10 @@ def unused(
     return tuple(found)
 
 
-def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node, number: int) -> int:
-    """Of so many new nodes like `like`, those that are paid for already: by commitments that cover none of `nodes`; no spot node is."""
+def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node) -> int:
+    """How many new nodes like `like` are paid for already: by commitments that cover none of `nodes`; no spot node is."""
     if not book.commitments or node_words.provisioning_model(like) != Provisioning.ON_DEMAND:
         return 0
     nodes, kind = tuple(nodes), (node_words.machine_type(like), node_words.region(like))
     free = unused(book, nodes, covered(book, nodes))
-    return min(number, sum(one.nodes for one in free if (one.machine_type, one.region_id) == kind))
+    return sum(one.nodes for one in free if (one.machine_type, one.region_id) == kind)

@@ -26,14 +26,12 @@ from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect
 from planner.rollout.meanwhile import moved
-from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.unknowns import unknowns
 from planner.rollout.verdict import explain
 
 ALL: Final = frozenset(Lever)
-_MOST_AWAITED: Final = 5
 _SHORT: Final = frozenset({Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE})
 
 
@@ -289,13 +287,8 @@ class _Writer:
         assert one.run is not None
         if known.orders[one.plan.order] is None:
             flying = [o.key for o in one.run.others if o.is_rolling]
-            by_key = workloads_by_key(self.case.cluster)
-            waits = [
-                commands.wait(key, steps.PATIENCE * steps.SCALE_SECONDS, pods=by_key[key].replicas, strategy=by_key[key].strategy.kind)
-                for key in flying[:_MOST_AWAITED]
-                if key in by_key
-            ]  # fmt: skip
-            yield Step(what="Wait until those that are rolling out have", commands=tuple(waits))
+            waits = steps.waits_for(self.case.cluster, flying, steps.SCALE_SECONDS)
+            yield Step(what="Wait until those that are rolling out have", commands=waits)
         made = [steps.change(revision, one.run, one.seconds) for revision in one.revisions]
         if len(made) == 1 or known.orders[one.plan.order]:
             yield from made

@@ -93,3 +93,16 @@ ORDER_TURNS: Final = Limit(
 ORDERS_PLAYED: Final = Limit(
     6, "Each of these completes by itself: no order was found in which all of them do, one after another."
 )
+AHEAD: Final = Limit(32)  # workloads that nodes are looked for at a time: how it is worked out, not what is found
+FEWER_AHEAD: Final = Limit(4)  # where the certificate's search looks for them too
+GLANCES: Final = Limit(80)  # of stuck workloads that are remembered, whose runs are large
+GROWN: Final = Limit(16)  # clusters with more nodes that are remembered, for the next workload that asks for the same
+
+# ── how much is told ─────────────────────────────────────────────────────────────────────────────────────────────────
+AWAITED: Final = Limit(
+    5, "and {number:,} more that are rolling out"
+)  # of those in flight, for which a command is printed
+FLYING: Final = Limit(3, "so {are} {number:,} more")  # of those in flight, by name
+UNMOVED: Final = Limit(5)  # workloads whose pods may not be moved, by name
+NAME_LETTERS: Final = Limit(120)  # of a name that was asked for and isn't there
+EVICTED_AT_ONCE: Final = Limit(16)  # pods of a stage that a script evicts beside each other

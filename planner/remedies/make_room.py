@@ -39,10 +39,8 @@ from planner.rollout.simulation import Simulation
 from planner.rollout.unknowns import unplayed_hooks
 from planner.scheduling.cluster import Cluster
 
-_MOST_NAMED: Final = 5
 _PLACE: Final = "place"
 _LATE: Final = 600.0  # seconds that a script waits for pods at least
-_AT_ONCE: Final = 16  # evictions of a stage that a script makes beside each other
 _COST: Final = (
     "Cost is what the moved pods bear of their nodes, as the bill shares them out, while they are missing, and for a Job's work since its pod "
     "began (since its last checkpoint at most, where one is given). What else a restart loses isn't known."
@@ -352,7 +350,7 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
     if not own and not is_queued:
         names = sorted({keys[snapshot.pods[number].uid] for number in waiting})
         mend = f"Workloads with pods that wait: {listing(names, 8)}" if names else "No pod waits: give --shape instead"
-        raise InputError(f"no pod of {workload[:120]} waits for a node", where="--for", mend=mend)
+        raise InputError(f"no pod of {workload[: limits.NAME_LETTERS.most]} waits for a node", where="--for", mend=mend)
     return own
 
 
@@ -534,7 +532,7 @@ def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, s
 def _in_turn(act: Acted, pods: Mapping[str, Pod]) -> float:
     """Seconds that evictions wait for those that the script makes before them."""
     grace = max((pods[uid].spec.termination_grace_period_seconds for uid, _ in act.moved if uid in pods), default=0)
-    return float(grace * (max(0, len(act.moved) - 1) // _AT_ONCE))
+    return float(grace * (max(0, len(act.moved) - 1) // limits.EVICTED_AT_ONCE.most))
 
 
 def _left(cluster: Cluster, numbers: Sequence[int], plan: Plan) -> tuple[StillWaiting, ...]:
@@ -597,7 +595,7 @@ def weighed(least: Least, weight: float) -> str:
 def notes(made: MadeRoom) -> list[str]:
     """What stands beside it: how long it takes, by which rules it is proven, and who may not be moved."""
     found = [
-        f"{count(one.pods, 'pod')} may not be moved: {one.why}{f' ({listing(one.whose[:_MOST_NAMED])})' if one.whose else ''}."
+        f"{count(one.pods, 'pod')} may not be moved: {one.why}{f' ({listing(one.whose[: limits.UNMOVED.most])})' if one.whose else ''}."
         for one in made.kept
     ]
     if made.moves:
@@ -668,7 +666,10 @@ def _steps(
                 Step(
                     what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
                     commands=(
-                        *(commands.at_once(evictions[i : i + _AT_ONCE]) for i in range(0, len(some), _AT_ONCE)),
+                        *(
+                            commands.at_once(evictions[i : i + limits.EVICTED_AT_ONCE.most])
+                            for i in range(0, len(some), limits.EVICTED_AT_ONCE.most)
+                        ),
                         *waits,
                     ),
                 )

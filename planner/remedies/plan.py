@@ -53,13 +53,6 @@ T = TypeVar("T")
 
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
-_MOST_AHEAD: Final = 32  # workloads that nodes are looked for at a time
-_FEW_AHEAD: Final = 4  # where the certificate's search looks for them too
-
-_GLANCES_KEPT: Final = 2 * 40  # of stuck workloads, whose runs are large
-_GROWN_KEPT: Final = 16  # clusters with more nodes, for the next workload that asks for the same
-
-
 _CENT: Final = 0.01
 _COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
 
@@ -332,10 +325,10 @@ class Planner:
         self.doubts: tuple[str, ...] = ()
         self._share_done = 0.0
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
-        self._grown = lru_cache(maxsize=_GROWN_KEPT)(grown)
+        self._grown = lru_cache(maxsize=limits.GROWN.most)(grown)
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
         self._ahead: tuple[Cluster | None, dict[str, _Changed | None]] = None, {}  # strategies, of a cluster
-        self._seen = lru_cache(maxsize=_GLANCES_KEPT)(glance)  # who is asked for lenders is asked for nodes next
+        self._seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
         self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of whoever is alike in a cluster
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 
@@ -775,7 +768,8 @@ class Planner:
         """One workload after another, as far as it isn't ready. As long as nothing is adopted they don't need one another, so that in
         parts more and more are asked ahead; few where a search may take long. `takes`: the share of the whole."""
         left, ahead = list(wanting), 1
-        most = _MOST_AHEAD if self.today.cluster.node_count > limits.LARGE_CLUSTER.most else _FEW_AHEAD
+        is_large = self.today.cluster.node_count > limits.LARGE_CLUSTER.most
+        most = (limits.AHEAD if is_large else limits.FEWER_AHEAD).most
         while left:
             self._tell(f"{what}: {left[0]}", 0.6 + takes * (len(wanting) - len(left)) / len(wanting))
             some, world = left[:ahead], self.world

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, plural, usd
@@ -14,8 +13,6 @@ from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
 from planner.pricing.strategy_cost import SpareTerms
 from planner.rollout.answers import Remedy
-
-_MOST_PAID: Final = 1_000_000  # nodes: all that are
 
 
 class NodesPrice(Record):
@@ -101,7 +98,7 @@ def _paid(book: PriceBook | None, nodes: Sequence[Node], likes: Iterable[Node]) 
     seen, paid = set[tuple[str, str]](), list[int]()
     for like in likes:
         kind = (machine_type(like), region(like))
-        paid.append(0 if book is None or kind in seen else paid_for(book, nodes, like, _MOST_PAID))
+        paid.append(0 if book is None or kind in seen else paid_for(book, nodes, like))
         seen |= {kind} if paid[-1] else set()
     return paid
 

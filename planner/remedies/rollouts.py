@@ -25,6 +25,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
+from planner.remedies import limits
 from planner.remedies.price import with_price
 from planner.remedies.steps import limits_raised
 from planner.remedies.volume_cures import find_volume_cures
@@ -78,8 +79,6 @@ from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknown
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import node_pools as pool_of_each
-
-_MOST_TOLD = 3  # of those in flight, by name
 
 
 @part()
@@ -484,9 +483,9 @@ def _needs_growth(
 
 def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
     """Those that were played beside the change, in one line."""
-    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[:_MOST_TOLD]]
-    if (more := len(run.others) - _MOST_TOLD) > 0:
-        words.append(f"so {plural(more, 'is', 'are')} {more:,} more")
+    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[: limits.FLYING.most]]
+    if (more := len(run.others) - limits.FLYING.most) > 0:
+        words.append(limits.FLYING.reached(are=plural(more, "is", "are"), number=more))
     if words:
         yield Finding(
             severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,

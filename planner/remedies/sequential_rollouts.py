@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
+from operator import itemgetter
 
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
@@ -85,5 +86,5 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
         own = compile_shape(cluster, after.namespace, after.template.labels, after.template.spec)
         nodes = [cluster.node_index.get(pods[place].node_name) for place in pods_of(cluster, after)]
         if any(node is not None and may[node] for node in nodes):
-            found.append((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key, revision))
-    yield from (revision for *_, revision in sorted(found, key=lambda each: each[:3])[: limits.ASKED_BEFORE.most])
+            found.append(((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key), revision))
+    yield from (revision for _, revision in sorted(found, key=itemgetter(0))[: limits.ASKED_BEFORE.most])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.capacity.node_pools import NodePool
@@ -17,7 +17,9 @@ from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Amounts, Node, Workload
+from planner.remedies import limits
 from planner.rollout.answers import Step
+from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
 from planner.scheduling.cluster import Cluster
 
@@ -71,6 +73,19 @@ def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]
     for place in places:
         yield from commands.wait_paused(workload.key, seconds, place)
         yield commands.promote_plainly(workload.key)
+
+
+def waits_for(cluster: Cluster, flying: Sequence[str], seconds: float) -> tuple[str, ...]:
+    """A command for each that is rolling out, which waits until it has; it may take twice the `seconds` that are estimated."""
+    known, most = workloads_by_key(cluster), limits.AWAITED.most
+    waits = [
+        commands.wait(key, PATIENCE * seconds, pods=known[key].replicas, strategy=known[key].strategy.kind)
+        for key in flying[:most]
+        if key in known
+    ]
+    if len(flying) > most:
+        waits.append(commands.comment(limits.AWAITED.reached(number=len(flying) - most)).strip())
+    return tuple(waits)
 
 
 def scaled(workload: Workload, replicas: int) -> Step:

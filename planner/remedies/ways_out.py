@@ -45,7 +45,6 @@ from planner.scheduling.filters import Fails, fails
 from planner.scheduling.happening import Happening
 from planner.scheduling.shape import Shape, Static, compile_shape
 
-_MOST_AWAITED = 5  # of those in flight, for which a command is printed
 _UNBOUNDED = 2**62  # of a quota that is out of the way
 
 
@@ -246,15 +245,7 @@ def _wait(case: _Case) -> Iterator[Remedy]:
     if run is None:
         return
     waited = run.waited[case.workload.key]
-    keys = workloads_by_key(case.cluster)
-    patience = steps.PATIENCE * max(waited, steps.SCALE_SECONDS)
-    waits = [
-        commands.wait(key, patience, pods=keys[key].replicas, strategy=keys[key].strategy.kind)
-        for key in flying[:_MOST_AWAITED]
-        if key in keys
-    ]
-    if len(flying) > _MOST_AWAITED:
-        waits.append(commands.comment(f"and {len(flying) - _MOST_AWAITED:,} more that are rolling out").strip())
+    waits = steps.waits_for(case.cluster, flying, max(waited, steps.SCALE_SECONDS))
     names = listing([short_name(key) for key in flying])
     yield case.remedy(
         RemedyKind.WAIT,
@@ -262,9 +253,7 @@ def _wait(case: _Case) -> Iterator[Remedy]:
         f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
         f"{_at_worst(case, run)}, and nothing has to be changed",
         run,
-        first=(
-            Step(what=f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out", commands=tuple(waits)),
-        ),
+        first=(Step(what=f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out", commands=waits),),
     )
 
 

@@ -42,6 +42,7 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests, with_defaults
 from planner.kubernetes.sidecar_injection import SidecarInjection
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.devices import MOST_DEVICES
 from planner.scheduling.storage import class_name_of
 
 
@@ -152,9 +153,6 @@ def object_count(resource: str) -> dict[str, int]:
     return {f"count/{resource}": 1}
 
 
-_MOST_DEVICES = 32  # resourceapi.AllocationResultsMaxSize
-
-
 def claim_usage(snapshot: Snapshot, spec: ClaimSpec, of_pod: Mapping[str, int] = EMPTY) -> dict[str, int]:
     """What a ResourceClaim counts against a quota: itself, and its devices by class.
 
@@ -167,7 +165,7 @@ def claim_usage(snapshot: Snapshot, spec: ClaimSpec, of_pod: Mapping[str, int] =
     for request in spec.requests:
         most: dict[str, int] = {}
         for device_request in request.first_available or (request,):
-            count = device_request.count if device_request.allocation_mode == "ExactCount" else _MOST_DEVICES
+            count = device_request.count if device_request.allocation_mode == "ExactCount" else MOST_DEVICES
             most[device_request.device_class_name] = max(most.get(device_request.device_class_name, 0), count)
         for name, count in most.items():
             keys = [f"{name}.deviceclass.resource.k8s.io/devices", f"requests.{DEVICE_CLASS_PREFIX}{name}"]

@@ -8,13 +8,12 @@ from planner.ground.records import replace
 from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes import commands
 from planner.rollout.answers import RolloutCure
+from planner.rollout.limits import LIMITS
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.silent_nodes import answering
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import Happening
-
-_MOST_NODES, _MOST_PODS = 3, 5  # of which a cure may speak
 
 
 def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
@@ -29,11 +28,13 @@ def _played(run: Run, revision: Revision) -> Iterator[RolloutCure]:
     hanging = [pod for pod in run.pods[revision.after.key] if simulation.pods.hangs(pod)]
     places = sorted({pod.node for pod in hanging} or simulation.pods.silent)
     nodes = [cluster.node_names[place] for place in places]
-    if len(nodes) <= _MOST_NODES and _completes(run, revision, answering(cluster, nodes), answers=tuple(nodes)):
+    if len(nodes) <= LIMITS.nodes_of_a_cure and _completes(
+        run, revision, answering(cluster, nodes), answers=tuple(nodes)
+    ):
         said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
         yield RolloutCure(sentence=Text(said), events=tuple(f"answers:{name}" for name in nodes))
     names = sorted(f"{pod.namespace}/{pod.name}" for pod in hanging)
-    if 0 < len(names) <= _MOST_PODS and _completes(run, revision, cluster, deletes=tuple(names)):
+    if 0 < len(names) <= LIMITS.pods_of_a_cure and _completes(run, revision, cluster, deletes=tuple(names)):
         which = f"pod {names[0]} is" if len(names) == 1 else f"{count(len(names), 'pod')} there are"
         yield RolloutCure(
             sentence=Text(

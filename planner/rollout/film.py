@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
-from typing import Final
 
 from planner.ground.records import Record
 from planner.kubernetes.accelerators import is_gpu_resource
@@ -20,17 +19,13 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, Pod
 from planner.kubernetes.requests import pod_requests
 from planner.rollout.answers import WaitForEdge
+from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_by_node
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from planner.scheduling.said_of_nodes import node_pools
 
-MOST_FRAMES: Final = 120
-MOST_NODES: Final = 24
-"""Rows of a film: who looks at more sees less."""
-MOST_WAITING: Final = 48
-"""Pods in a film that wait and never come to one of its rows."""
 WAITS, ELSEWHERE = -1, -2
 """`Block.node` of a pod that waits, and of one whose node has no row."""
 
@@ -247,7 +242,7 @@ def _at(since: Sequence[tuple[int, Seen]], look: int) -> Seen:
 
 
 # ── the film ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def kept(moments: int, most: int = MOST_FRAMES) -> list[int]:
+def kept(moments: int, most: int = LIMITS.frames) -> list[int]:
     """Of so many moments those that are shown: evenly chosen, the first and the last kept."""
     step = max(1, -(-moments // most))
     return sorted({*range(0, moments, step), moments - 1})
@@ -308,7 +303,7 @@ def developed(
 
 def _in_sight(lives: Iterable[_Life], about: set[str], rows: set[int]) -> list[_Life]:
     """Pods that are on a row at some time; of the others some that wait."""
-    found, left = list[_Life](), MOST_WAITING
+    found, left = list[_Life](), LIMITS.film_waiting
     for live in sorted(lives, key=lambda one: (one.workload not in about, one.since[0][0])):
         if any(seen and seen[1] in rows for _, seen in live.since):
             found.append(live)
@@ -391,7 +386,9 @@ def _rows(
         may.sort(key=lambda node: -int(cluster.requested[row, node]))
     found = list(dict.fromkeys([*sorted(moving, key=lambda node: (moving[node], node)), *holding, *may]))
     pools = node_pools(cluster)
-    return sorted(found[:MOST_NODES], key=lambda node: (pools[node], cluster.node_names[node])), len(found[MOST_NODES:])
+    return sorted(found[: LIMITS.film_nodes], key=lambda node: (pools[node], cluster.node_names[node])), len(
+        found[LIMITS.film_nodes :]
+    )
 
 
 class _Seats:

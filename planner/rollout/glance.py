@@ -15,6 +15,7 @@ from planner.kubernetes.shares import enough
 from planner.rollout.answers import Reason, RolloutOutcome, Verdict
 from planner.rollout.certain import certain_course
 from planner.rollout.cures import cures, with_cures
+from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
@@ -155,15 +156,12 @@ def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:
     return {cluster.node_index[p.node_name] for p in pods if p.node_name in cluster.node_index}
 
 
-_MOST_KINDS: Final = 5
-
-
 def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
     """Who holds GPUs though nobody knows its kind: they are counted as held, and whether they go is its controller's to say."""
     some = of_unknown_kinds(snapshot)
     if not some:
         return ()
-    names = listing([key for unjudged in some for key in unjudged.keys][:_MOST_KINDS])
+    names = listing([key for unjudged in some for key in unjudged.keys][: LIMITS.kinds_named])
     return (
         Finding(
             severity=Severity.INFO, code="held-by-unknown", object=some[0].keys[0], what=f"{unjudged_words(some)}: {names}",
@@ -175,13 +173,13 @@ def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
 def unjudged_words(some: Sequence[Unjudged]) -> str:
     """``1 Rollout isn't judged (its 6 pods hold 48 GPUs)``, "" where everything is; of many kinds those that hold most GPUs."""
     said = []
-    ranked = sorted(some, key=lambda one: -one.gpus) if len(some) > _MOST_KINDS else some
-    for one in ranked[:_MOST_KINDS]:
+    ranked = sorted(some, key=lambda one: -one.gpus) if len(some) > LIMITS.kinds_named else some
+    for one in ranked[: LIMITS.kinds_named]:
         number = len(one.keys)
         gpus = f"{plural(one.pods, 'holds', 'hold')} {one.nouns.count(one.gpus)}" if one.gpus else "without GPUs"
         pods = f"{plural(number, 'its', 'their')} {count(one.pods, 'pod')} {gpus}"
         said.append(f"{count(number, one.kind)} {plural(number, 'is', 'are')} not judged ({pods})")
-    if rest := ranked[_MOST_KINDS:]:
+    if rest := ranked[LIMITS.kinds_named :]:
         held = sum(unjudged.gpus for unjudged in rest)
         gpus = f"hold {rest[0].nouns.count(held)}" if held else "without GPUs"
         objects, pods_of = sum(len(unjudged.keys) for unjudged in rest), count(sum(one.pods for one in rest), "pod")

@@ -12,9 +12,9 @@ from planner.ground.records import Record
 from planner.ground.words import listing, measured_bytes, plural
 from planner.kubernetes.records import Node, PodSpec
 from planner.kubernetes.status_reasons import outcome_of
+from planner.rollout.limits import LIMITS
 from planner.scheduling.cluster import Cluster
 
-_MOST_LISTED = 50
 _DOCKER = "docker.io/"
 
 
@@ -60,7 +60,7 @@ def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Itera
 def _lacks(node: Node, names: frozenset[str]) -> bool:
     """Whether the node lists its images, all of them, and none is this one. An image has a name with its digest, and others beside it."""
     listed = sum("@" in name for name in node.images) or len(node.images)
-    return 0 < listed < _MOST_LISTED and names.isdisjoint(node.images)
+    return 0 < listed < LIMITS.images_of_a_node and names.isdisjoint(node.images)
 
 
 def _names(image: str) -> frozenset[str]:

@@ -23,10 +23,10 @@ from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.rollout.answers import Pair, rolling
 from planner.rollout.choice import Choice, Weights, choose, strategy_name
 from planner.rollout.grid import axis, play_cell
+from planner.rollout.limits import LIMITS
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.unknowns import unknowns
 
-_MOST_STEPS: Final = 20
 _FEW: Final = 4  # numbers on an axis of its limits: each pair is played
 
 
@@ -72,7 +72,7 @@ def own_ways(workload: Workload) -> Iterator[OwnWay]:
 def _routed(workload: Workload, strategy: Strategy, canary: Canary) -> Iterator[OwnWay]:
     if not canary.scales_stable:
         yield _with(strategy, canary, "dynamicStableScale: true", {"dynamicStableScale": True}, scales_stable=True)
-    count = min(workload.replicas, _MOST_STEPS)
+    count = min(workload.replicas, LIMITS.canary_steps)
     weights = [-(-canary.whole_weight * place // count) for place in range(1, count)]
     steps = tuple(CanaryStep(weight=weight) for weight in weights)
     if steps and steps != canary.steps:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from planner.ground import words
 from planner.ground.budget import TOO_LARGE, TooLargeError
@@ -12,11 +11,9 @@ from planner.kubernetes.pod_templates import Gang
 from planner.kubernetes.records import Finding, Severity, Workload
 from planner.rollout.certain import certain_course
 from planner.rollout.glance import restarted
+from planner.rollout.limits import LIMITS
 from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-
-MOST_WORKLOADS: Final = 500
-"""Of more, nobody is asked whether they can still be rolled out: that takes a run of each."""
 
 
 def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
@@ -33,7 +30,7 @@ def blocked_by(cluster: Cluster, run: Run, revisions: Sequence[Revision]) -> Ite
     if not placed or not run.completed:
         return
     asked = [one for one in cluster.snapshot.workloads if one.traits.rolls_out and not one.is_paused]
-    if len(asked) > MOST_WORKLOADS:
+    if len(asked) > LIMITS.workloads_asked:
         yield _finding(placed, f"{len(asked):,} workloads aren't asked whether they can still be rolled out")
         return
     after = Cluster(run.simulation.snapshot_now())

@@ -27,6 +27,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.shares import parse_share, scaled_value
 from planner.rollout.answers import Verdict
+from planner.rollout.limits import LIMITS
 
 
 class Failing(StrEnum):
@@ -40,8 +41,6 @@ class Failing(StrEnum):
 
 FAILING: Final = (Failing.STUCK, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
 """What fails where no policy says otherwise: docs/decisions/0012-two-doors.md."""
-
-_MOST_DOTS: Final = 100  # in a line: a key of so many parts costs tomllib their square
 
 
 class GateException(Record):
@@ -101,8 +100,8 @@ def read_policy(text: str, where: str) -> GatePolicy:
     """
     import tomllib
 
-    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
-        raise InputError(f"a line has more than {_MOST_DOTS} dots", where=where, mend="See docs/gate.md")
+    if any(line.count(".") > LIMITS.dots_of_a_line for line in text.splitlines()):
+        raise InputError(f"a line has more than {LIMITS.dots_of_a_line} dots", where=where, mend="See docs/gate.md")
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # also an integer of more digits than Python reads

@@ -32,6 +32,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from planner.ground.records import replace
+from planner.rollout.limits import LIMITS
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
 from planner.rollout.queueing_hints import ClusterEvent
 from planner.rollout.waiting import Waiter, waiting_of, with_first
@@ -48,7 +49,6 @@ Key: TypeAlias = tuple[bool, int, bool, int, int, int]
 Place: TypeAlias = tuple[int, bool, int]  # when it was last refused, whether it was tried again since, and its turn
 _LAST: Key = (True, 2**62, True, 0, 0, 0)  # after everybody
 CLOCKS = (0, 1, -1)  # for how many ticks a refused pod may back off (`SchedulingQueue`)
-_MOST_LINES = 50  # whose order on each clock is looked at, pod by pod
 Rivals: TypeAlias = tuple[tuple[LivePod, int], ...]
 
 
@@ -307,7 +307,7 @@ class SchedulingQueue:
     def _first_of(self, pods: Sequence[LivePod]) -> list[tuple[Key, Member]]:
         """Of pods that stand in no line, those who may be first: of thousands nominated at once only the first of each moment of
         refusal is looked at, priority, turn and place going before the rest of the key."""
-        if self._tries_again or len(pods) < _MOST_LINES:
+        if self._tries_again or len(pods) < LIMITS.lines_of_clocks:
             return [self._by_itself(pod) for pod in pods]
         first: dict[int, tuple[tuple[int, int, int], LivePod]] = {}
         for pod in pods:
@@ -331,7 +331,7 @@ class SchedulingQueue:
             or self._since(self._joined[-1].failed_tick) == self._since(group.failed_tick)
         ):
             return ()
-        if len(lines) > _MOST_LINES:
+        if len(lines) > LIMITS.lines_of_clocks:
             return None
         heads = ((line, line.head()) for line in lines if self._last_removal >= line.seen)
         return [(self._line_key(line, head), head) for line, head in heads if head is not None]

@@ -50,14 +50,13 @@ from planner.kubernetes.records import (
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
+from planner.rollout.limits import LIMITS
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.clusters import lacking, name_of, played, why
 from planner.scheduling.kueue.play import Outcome, Verdict
 from planner.scheduling.kueue.standing import ADMITTED, FINISHED, state_of
 
-MOST_PODS: Final = 200
-"""Of a Deployment, each of which stands in its queue by itself; more aren't played."""
 _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"})
 """Kinds whose integration is on by default in every version; of others something of the cluster has to show it."""
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
@@ -234,7 +233,7 @@ def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
             return 0, without
         surge = max(1, rolling_limits(after)[0]) if one.has_new_template else 0  # 1: whether new pods are let in at all
         more = max(0, after.replicas - before.replicas) + surge
-    return (0, f"of more than {MOST_PODS} pods it isn't played") if more > MOST_PODS else (more, "")
+    return (0, f"of more than {LIMITS.queued_pods} pods it isn't played") if more > LIMITS.queued_pods else (more, "")
 
 
 def _without_quota(snapshot: Snapshot, workload: Workload) -> str:

@@ -32,6 +32,7 @@ from planner.rollout.admission import Admission, Refusal
 from planner.rollout.attachments import Attachments
 from planner.rollout.claims import Claims, gate
 from planner.rollout.clock import AFTER_RETRY_MS, QUIET_MS, ROUND_MS, Clock, Controller
+from planner.rollout.limits import LIMITS
 from planner.rollout.pods import Pods, unfinished
 from planner.rollout.queue import SchedulingQueue
 from planner.rollout.queueing_hints import ClusterEvent
@@ -44,9 +45,7 @@ from planner.scheduling.state import State
 
 _POD_UNITS, _SHAPE_UNITS, _ATTEMPT_UNITS, _NOMINATED_UNITS, _ROUND_UNITS, _SYNC_UNITS = 30, 150, 60, 100, 40, 10
 """Of work (`planner.ground.budget`), as measured; a StatefulSet's pods have a shape each."""
-_MOST_MADE = 500_000  # pods of one run: about half a GB of memory
 _SLEEPS_ON = 0.5  # how often those whose pods were refused don't look in a tick in which there is room again
-_MOST_ROUNDS = 100_000  # of controllers and scheduler within one moment; reached only by a bug
 
 
 _MADE: Final = re.compile(r"[0-9a-f]{16}")
@@ -468,7 +467,7 @@ class Simulation:
 
     def foresee_pods(self, count: int) -> None:
         """Ends the run as too large before `count` pods are made, where that is more than it may make or has work left for."""
-        if self._made + count > _MOST_MADE:
+        if self._made + count > LIMITS.pods_made:
             raise too_large()
         self.work.foresee(count * _POD_UNITS)
 
@@ -516,7 +515,7 @@ class Simulation:
         """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made. Then volumes are
         attached, of which nobody hears before a pod is Ready."""
         since = self.clock.ms
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(LIMITS.rounds):
             if self.round():
                 since = self.clock.ms
                 continue

@@ -33,6 +33,7 @@ from planner.rollout.answers import (
 from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.cures import cures, with_cures
+from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
 from planner.rollout.room import RoomWhenEmpty
@@ -42,8 +43,6 @@ from planner.rollout.unknowns import Unknown, of_its_node, unplayed_hooks
 from planner.rollout.verdict import Impasse, explain, placed_words, volume_name, volume_waits
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
-
-_MOST_ROWS = 400  # of a timeline: a chart can't show more
 
 
 def until_they_come(timeline: tuple[TimelineRow, ...], arrivals: Collection[str]) -> tuple[TimelineRow, ...]:
@@ -347,7 +346,7 @@ def _desired(run: Run, after: Workload) -> int:
 
 def _timeline(moments: Sequence[Moment], times: Sequence[float], awaited: Mapping[int, str]) -> tuple[TimelineRow, ...]:
     """A row a moment; of very many moments evenly chosen ones, the first and the last kept."""
-    step = max(1, -(-len(moments) // _MOST_ROWS))
+    step = max(1, -(-len(moments) // LIMITS.timeline_rows))
     kept = sorted({*range(0, len(moments), step), len(moments) - 1})
     return tuple(_row(moments[i], times[i], moments[i - 1] if i else None, awaited.get(i, "")) for i in kept)
 

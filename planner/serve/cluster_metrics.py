@@ -1,6 +1,6 @@
 """What is told of a cluster to a monitoring system: a few families of numbers, each bounded in its series.
 
-Labels are names out of the cluster, so a family has at most `MOST_SERIES` of them, the ones that matter most first, and says
+Labels are names out of the cluster, so a family has at most `LIMITS.series` of them, the ones that matter most first, and says
 how many it left out. What isn't known is left out, never 0.
 """
 
@@ -20,8 +20,8 @@ from planner.questions.question import Given
 from planner.remedies.overview import ClusterOverview, by_trouble
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
+from planner.serve.limits import LIMITS
 
-MOST_SERIES: Final = 1000
 STATES: Final = ("allocatable", "held", "free", "out_of_use", "waited_for", "stranded")
 
 
@@ -41,7 +41,7 @@ class ClusterMetrics(Record):
     problems: tuple[str, ...] = ()  # why a family is missing
 
 
-def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = MOST_SERIES) -> ClusterMetrics:
+def cluster_metrics(snapshot: Snapshot, given: Given, most_series: int = LIMITS.series) -> ClusterMetrics:
     """Verdicts, GPUs by model, cost and savings of one snapshot."""
     found = overview.answer(snapshot, overview.OverviewSettings(), given)
     families = [*_verdicts(found, most_series), _gpus(snapshot, found, most_series)]

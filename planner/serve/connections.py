@@ -25,8 +25,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from planner.ground.words import count, listing
 from planner.serve.callers import CERTIFIED, Asgi, Receive, Scope, Send
+from planner.serve.limits import LIMITS
 
-MOST: Final = 1024
 SHARE_OF_ADDRESS: Final = 0.75  # an Ingress is one address, and so is an API server behind another one
 FILES: Final = 256  # that stay free for everything else: uploads, processes, pipes
 HEAD_SECONDS: Final = 5.0  # for a TLS handshake, and for a request's head
@@ -51,7 +51,7 @@ class Connections:
     ended : why → how many connections this server ended, or that broke off
     """
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = LIMITS.connections) -> None:
         self.most, self.most_of_address = most, max(1, int(most * SHARE_OF_ADDRESS))
         self._open: dict[Peer, socket.socket] = {}
         self._of: dict[str, dict[Peer, None]] = {}  # address → its connections
@@ -163,15 +163,15 @@ def _shut(sock: socket.socket) -> None:
 def room() -> int:
     """How many connections there are files for; the limit is raised as far as it may be."""
     if sys.platform == "win32":
-        return MOST
+        return LIMITS.connections
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < (wanted := MOST + FILES):
+    if soft < (wanted := LIMITS.connections + FILES):
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard) if hard >= 0 else wanted, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(16, min(MOST, soft - FILES))
+    return max(16, min(LIMITS.connections, soft - FILES))
 
 
 # ── accepting ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -50,8 +50,8 @@ from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled, pod_times_of, revision_of
 from planner.rollout.run import Revision, Run
 from planner.rollout.ties import holds_in_every_placement, is_refused, sample
+from planner.serve.limits import LIMITS
 
-MOST_CHARACTERS: Final = 256  # longer warnings may be cut by the API server: the same page, "Response"
 NO_POLICY: Final = GatePolicy()
 _KINDS: Final = {(kind.group, kind.resource): kind.name for kind in PLAYED}
 _LISTED: Final = {(listed.group, listed.resource): listed for listed in LISTED.values() if listed.asks_webhook}
@@ -60,7 +60,6 @@ _LEAST_WHY: Final = 60  # characters of the reason, before the way out is left a
 _A_MOMENT: Final = 0.5  # seconds after a write that the snapshot doesn't show yet: its pods are made, and not yet Ready
 _WAY_OUT_UNITS: Final = 10_000  # of work for a way out: the warning is worth more than it
 _OTHERWISE_UNITS: Final = 100_000  # and for other placements, and for other seconds: about 0.1 s each
-_MOST_EARLIER: Final = 32  # writes of which it is kept what they came to; the last ones
 
 
 class _Resource(msgspec.Struct):
@@ -241,7 +240,7 @@ def _unseen(snapshot: Snapshot, earlier: Sequence[bytes], key: str) -> tuple[Rev
             known[body] = _made(snapshot, body)
         if (one := known[body]) is not None:
             _count(made, one)
-    for body in tuple(known)[:-_MOST_EARLIER]:
+    for body in tuple(known)[: -LIMITS.earlier_writes]:
         del known[body]
     return tuple(revision for of, revision in made.items() if of != key)
 
@@ -680,13 +679,13 @@ _FEW: Final = "headroom: this rollout is against the policy: "
 
 
 def _warning(head: str, told: _Told) -> str:
-    """One line of `MOST_CHARACTERS` at most; the reason is cut before the way out is."""
+    """One line of `LIMITS.warning_characters` at most; the reason is cut before the way out is."""
     why = told.why.removeprefix("stuck: ")
     tail = f"; {told.way_out}" if told.way_out else ""
-    if len(head) + len(tail) + _LEAST_WHY > MOST_CHARACTERS:
+    if len(head) + len(tail) + _LEAST_WHY > LIMITS.warning_characters:
         tail = ""
-    room = MOST_CHARACTERS - len(head) - len(tail)
+    room = LIMITS.warning_characters - len(head) - len(tail)
     if len(why) > room:
         why = _ASIDE.sub("", why)
     cut = why if len(why) <= room else f"{why[: room - 1].rpartition(' ')[0].rstrip(' ,;(')} …"
-    return printable(f"{head}{cut}{tail}", one_line=True)[:MOST_CHARACTERS]
+    return printable(f"{head}{cut}{tail}", one_line=True)[: LIMITS.warning_characters]

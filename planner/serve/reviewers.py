@@ -24,14 +24,13 @@ from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.records import Snapshot
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import compiled
+from planner.serve.limits import LIMITS
 from planner.serve.processes.holder import Holder, Packed
 from planner.serve.review import API_VERSION, NO_POLICY, Review, Silence, read_request, review
 
-MOST_WAITING: Final = 32  # questions for each process
 _SHARE_OF_TIME: Final = 0.8  # in which those before a question should be answered; the rest is its own
 _LATELY: Final = 16  # questions whose mean tells how long one takes
 LARGE: Final = 256 * 2**10  # bytes; a Deployment of 50 containers has less
-MOST_REMEMBERED: Final = 8  # writes that were let through
 REMEMBERED_SECONDS: Final = 60.0  # at most: the watch shows a write much sooner
 _FIRST_SECONDS: Final = 10.0
 _OF_OUR_OWN: Final = json.dumps(
@@ -132,7 +131,7 @@ class Reviewers:
         self._sending = threading.Lock()
         self._is_ended = threading.Event()
         self.is_ready = False
-        self._recent: deque[tuple[float, bytes]] = deque(maxlen=MOST_REMEMBERED)
+        self._recent: deque[tuple[float, bytes]] = deque(maxlen=LIMITS.writes_remembered)
         self._threads = [
             threading.Thread(target=self._serve, args=(place > 0 or count == 1,), name="reviewer", daemon=True)
             for place in range(count)
@@ -163,7 +162,7 @@ class Reviewers:
         with self._has_more:
             before = len(lane) * self._takes / len(self._threads) if lane is self._questions else 0.0
             is_late = before > 0.0 and before > _SHARE_OF_TIME * (until - time.monotonic())
-            if is_late or len(lane) >= MOST_WAITING * len(self._threads):
+            if is_late or len(lane) >= LIMITS.questions_waiting * len(self._threads):
                 # Who waits behind so many would only hear that time is up, and those behind him too: each would be given up when it
                 # has just begun.
                 answer.set_result(_TIME_UP)

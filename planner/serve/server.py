@@ -25,6 +25,7 @@ from planner.serve import health
 from planner.serve.callers import Callers
 from planner.serve.connections import Connections, Listener, Loop, listen, once_there, protocol, quieten, room
 from planner.serve.keeper import Keeper
+from planner.serve.limits import LIMITS
 from planner.serve.metrics import Metrics
 from planner.serve.paths import METRICS, REVIEWS
 from planner.serve.reviewers import LARGE, Reviewers
@@ -34,8 +35,6 @@ _TICKS: Final = 10  # of uvicorn's loop, a second
 _LOOK_TICKS: Final = 10 * _TICKS  # between two looks whether the certificate was renewed
 _MINUTE_TICKS: Final = 60 * _TICKS
 _SAY_TICKS: Final = 86_400 * _TICKS  # between two warnings that it expires
-MOST_LARGE: Final = 8
-MOST_BYTES: Final = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
 
 
 def application(routes: Sequence[Route], lifespan: Callable[[Any], Any]) -> Starlette:
@@ -94,7 +93,7 @@ class _Places:
 
         def take() -> bool:
             nonlocal has
-            if not has and self._taken < MOST_LARGE:
+            if not has and self._taken < LIMITS.large_bodies:
                 self._taken, has = self._taken + 1, True
             return has
 
@@ -111,7 +110,7 @@ async def _body(request: Request, place: Callable[[], bool]) -> bytes | Response
     try:
         async for part in request.stream():
             size += len(part)
-            if size > MOST_BYTES:
+            if size > LIMITS.body_bytes:
                 return PlainTextResponse("the review is too long\n", status_code=413)
             if size >= LARGE and not place():
                 return PlainTextResponse("there are too many long reviews at once\n", status_code=503)

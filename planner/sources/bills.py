@@ -11,9 +11,9 @@ from planner.ground.errors import InputError
 from planner.inventory import archives
 from planner.pricing.actual import Invoice
 from planner.sources import bounded
+from planner.sources.limits import LIMITS
 
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
-_MOST_ROWS: Final = 2_000_000
 _PARQUET: Final = b"PAR1"
 _UNREAD: Final = frozenset({"tags", "labels", "system_labels", "adjustment_info"})  # wide, and never looked at
 _MEND: Final = "Give a FOCUS table, Google's billing export (CSV, JSON or Parquet) or OpenCost's /allocation JSON"
@@ -41,11 +41,11 @@ def _rows(data: bytes, where: str) -> Iterator[dict[str, Any]]:
 
     try:
         file = pq.ParquetFile(io.BytesIO(data))
-        if file.metadata.num_rows > _MOST_ROWS:
+        if file.metadata.num_rows > LIMITS.bill_rows:
             raise InputError(
                 f"has {file.metadata.num_rows:,} rows",
                 where=where,
-                mend=f"Export at most {_MOST_ROWS:,}: one cluster's, one month's",
+                mend=f"Export at most {LIMITS.bill_rows:,}: one cluster's, one month's",
             )
         wanted = [name for name in file.schema_arrow.names if name.lower() not in _UNREAD]
         for batch in file.iter_batches(batch_size=10_000, columns=wanted):

@@ -27,14 +27,11 @@ from planner.ground.records import Record
 from planner.ground.words import Text
 from planner.kubernetes.clouds import Cloud
 from planner.pricing.lists import ListedPrice, PriceList
+from planner.sources.limits import LIMITS
 
 AZURE: Final = "https://prices.azure.com"
 AWS: Final = "https://pricing.us-east-1.amazonaws.com"
 _AWS_INDEX: Final = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
-_MOST_PAGES: Final = 2_000  # a region of Azure's has some 10,000 meters
-_MOST_BYTES: Final = 4 * 2**30  # us-east-1 of AWS has 0.4
-_MOST_PAGE_BYTES: Final = 32 * 2**20
-_MOST_LINE_BYTES: Final = 2**20
 _CONNECT_SECONDS: Final = 10.0
 _READ_SECONDS: Final = 60.0
 LARGEST_MOVE: Final = 0.30  # of a price on demand, above which the old one is kept, as of Google's
@@ -139,7 +136,7 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
     address, seen = f"{endpoint}/api/retail/prices", set[str]()
     found: dict[tuple[str, str], set[float]] = defaultdict(set)
     while address:
-        if address in seen or len(seen) >= _MOST_PAGES:
+        if address in seen or len(seen) >= LIMITS.price_pages:
             raise SourceError("its pages have no end", where=endpoint, mend="Try again later")
         seen.add(address)
         page = _json(session, address, endpoint, query)
@@ -213,7 +210,7 @@ def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
     for piece in answer.iter_content(2**16):
         size += len(piece)
         *lines, rest = (rest + piece).split(b"\n")
-        if size > _MOST_BYTES or len(rest) > _MOST_LINE_BYTES:
+        if size > LIMITS.price_bytes or len(rest) > LIMITS.price_line_bytes:
             raise SourceError("its list has no end", where=endpoint, mend="Try again later")
         yield from (f"{line.decode('utf-8', errors='replace')}\n" for line in lines)
     if rest:
@@ -275,7 +272,7 @@ def _json(session: requests.Session, address: str, endpoint: str, query: dict[st
         held = bytearray()
         for piece in answer.iter_content(2**16):
             held += piece
-            if len(held) > _MOST_PAGE_BYTES:
+            if len(held) > LIMITS.price_page_bytes:
                 raise SourceError("its page has no end", where=endpoint, mend="Try again later")
     try:
         return json.loads(held)

@@ -20,14 +20,11 @@ from kubernetes import client
 from planner.ground.errors import SourceError
 from planner.ground.words import duration
 from planner.inventory.certificates import Validity, validity_of
+from planner.sources.limits import LIMITS
 
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 60.0
-MOST_PER_MINUTE: Final = (
-    600  # requests of this process to one API server, whatever happens: the lists of 300,000 objects
-)
 RENEW_SECONDS: Final = 30.0  # credentials that were just renewed and aren't accepted aren't renewed again
-_MOST_CONNECTIONS: Final = 96  # kept open: a watch for each kind, and a few lists
 CLOCK_SECONDS: Final = 30.0  # clocks that differ by less agree: Date has whole seconds, and answers take a while
 _AUTH: Final = ("BearerToken",)
 Query = list[tuple[str, Any]]
@@ -104,7 +101,7 @@ class Connection:
         self.is_checked = bool(configuration.verify_ssl)
         self.host = configuration.host
         with _one_at_a_time:  # one pace for all that this process asks of an API server: reader, single readings, logs
-            self.pace = _paces.setdefault(self.host.rstrip("/").lower(), Pace(MOST_PER_MINUTE))
+            self.pace = _paces.setdefault(self.host.rstrip("/").lower(), Pace(LIMITS.requests_per_minute))
         self._log_in = log_in
         self._lock = threading.Lock()
         self._renewed_at = -RENEW_SECONDS
@@ -209,7 +206,7 @@ class Connection:
 def _client(configuration: client.Configuration) -> client.ApiClient:
     # Whoever asks tries again, and knows what is worth it; a redirect is an answer.
     configuration.retries = urllib3.Retry(0, redirect=False)
-    configuration.connection_pool_maxsize = _MOST_CONNECTIONS
+    configuration.connection_pool_maxsize = LIMITS.connections
     return client.ApiClient(configuration)
 
 

@@ -21,6 +21,7 @@ from planner.inventory import archives, log_sections, wire
 from planner.inventory.archives import Content, Found, TooLarge, Walk
 from planner.inventory.documents import EmptyFileError, as_utf8, parts_of, refuse_prose
 from planner.inventory.findings import finding
+from planner.inventory.limits import LIMITS
 from planner.inventory.parse import EVERY_KIND, REFUSAL, Part, build_snapshot
 from planner.inventory.pasted import without_terminal
 from planner.kubernetes.records import Finding, PodLog, Presence, Severity, Snapshot
@@ -164,7 +165,7 @@ class _Reading:
     def folder(self, folder: Path) -> Iterator[Part]:
         """The parts in a folder's files, however deep; links aren't followed. What is read whole is summed up before any of it is."""
         before = self.walk.looked_into
-        first = islice(_files_in(folder), archives.MOST_FILES)  # more are refused while they are read
+        first = islice(_files_in(folder), LIMITS.files)  # more are refused while they are read
         plain = (path for path, _, why in first if not why and path.name.endswith(_DOCUMENTS))
         with suppress(OSError):  # one that goes meanwhile; whether the others are too large is seen while they are read
             self.walk.foresee(sum(path.stat().st_size for path in plain), str(folder))

@@ -30,6 +30,7 @@ from planner.kubernetes.records import Finding, PodLog, Snapshot
 from planner.sources import bounded
 from planner.sources.connection import Connection, Query, is_hopeless, retry_after_seconds
 from planner.sources.kubeconfig import log_in
+from planner.sources.limits import LIMITS
 
 PAGE_SIZE: Final = 500  # objects; what kubectl asks for
 ATTEMPTS: Final = 4  # of one request
@@ -38,8 +39,6 @@ LONGEST_WAIT_SECONDS: Final = 10.0  # whatever Retry-After says
 LOG_LINES: Final = 2000  # the last ones of a container
 LOG_BYTES: Final = 2 * 2**20
 READING_SECONDS: Final = 600.0  # of one reading, all its lists together
-MOST_PAGES: Final = 20_000  # of one reading: ten million objects at the usual size
-MOST_EMPTY_PAGES: Final = 20  # of one list, one after the other: a server may skip what is gone, not for ever
 
 PATHS: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(
@@ -299,7 +298,7 @@ class Api:
             items = page.items or []
             empty = 0 if items else empty + 1
             self._pages_read += 1
-            if empty > MOST_EMPTY_PAGES or self._pages_read > MOST_PAGES:
+            if empty > LIMITS.empty_pages or self._pages_read > LIMITS.pages:
                 raise self._endless(path, "its list has no end")
             if number == 1 and page.metadata is not None and page.metadata.resource_version:
                 self.versions[kind] = page.metadata.resource_version

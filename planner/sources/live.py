@@ -38,9 +38,9 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Finding, Presence, Snapshot
 from planner.sources import kubernetes_api, watches
 from planner.sources.connection import Connection
+from planner.sources.limits import LIMITS
 
 LISTS_AT_ONCE: Final = 4
-MOST_REFUSALS: Final = 3  # of a watch, one after the other, before its kind is listed anew
 _LATE_PULSES: Final = 2.5  # so many times its interval without a look that succeeded: the server is frozen
 _PULSE: Final = "/api/v1/namespaces"
 _OF_NETWORK = (urllib3.exceptions.HTTPError, client.ApiException, OSError)
@@ -264,7 +264,7 @@ class Reader:
                 self._fail(kind, error)
                 self._ended.wait(wait.next(error.seconds if isinstance(error, watches.BusyError) else 0.0))
                 refusals += 1
-                if refusals >= MOST_REFUSALS:
+                if refusals >= LIMITS.refusals:
                     raise watches.GoneError from None  # it isn't only busy
             except _OF_NETWORK as error:
                 if self._ended.is_set():

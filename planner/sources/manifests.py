@@ -20,11 +20,11 @@ from planner.inventory.documents import objects_of
 from planner.inventory.pasted import without_terminal
 from planner.inventory.yaml_text import DEEPEST
 from planner.sources import bounded
+from planner.sources.limits import LIMITS
 
 EXTENSIONS: Final = (".json", ".yaml", ".yml")
 KUSTOMIZATIONS: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN: Final = "-"
-_MOST_LOCATED: Final = 8 * 2**20  # characters of a file whose lines are counted; beyond, objects have no line
 _CHART: Final = re.compile(r"^# Source: (\S+)\s*$", re.MULTILINE)  # helm template, above each document
 
 
@@ -102,7 +102,7 @@ def _in_folder(folder: Path, recursive: bool) -> list[str]:
 
 def _located(text: str, file: str) -> Iterator[tuple[str, Place]]:
     """Objects of `text` and their lines, as far as it can be read: what is wrong with it is told by who reads it."""
-    if len(text) > _MOST_LOCATED:
+    if len(text) > LIMITS.located_characters:
         return
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     lines = text.splitlines()

@@ -28,13 +28,13 @@ from planner.ground.words import duration
 from planner.inventory.usage import Usage
 from planner.kubernetes.records import FrozenMap, Labels, Snapshot
 from planner.sources import bounded
+from planner.sources.limits import LIMITS
 
 WORKING_SET = "container_memory_working_set_bytes"
 CPU_SECONDS = "container_cpu_usage_seconds_total"
 CPU_PERCENTILE = 95
 _DAY = 86_400
 _STEPS = (300, 600, 900, 1_800, 3_600, 7_200, 10_800)  # seconds
-_MOST_POINTS = 720  # a series
 _REFUSALS = {
     401: ("wants to know who asks", "Give a token, or user and password"),
     403: ("doesn't allow this", "Ask for the right to query, or use another token"),
@@ -263,7 +263,7 @@ class Prometheus:
 
 def step_seconds(days: int) -> int:
     """The step in which a history of `days` is asked for: at most 720 points a series up to 90 days."""
-    return next((step for step in _STEPS if days * _DAY <= step * _MOST_POINTS), _STEPS[-1])
+    return next((step for step in _STEPS if days * _DAY <= step * LIMITS.points), _STEPS[-1])
 
 
 def usage_before(server: Prometheus, snapshot: Snapshot, days: int) -> tuple[Usage, ...]:

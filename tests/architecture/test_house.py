@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.house import documents, empty, files, names, pages, rooms
+from tests.house import documents, empty, files, limits, names, pages, rooms
 from tests.house.__main__ import CHECKS
 from tests.house.check import Check
 
@@ -73,6 +73,14 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
                 "def test_a():\n for x in each(found):\n  assert x", "def test_a():\n for x in CASES:\n  assert x",
                 "def test_a():\n for x in found:\n  assert x\n assert found", "def a():\n for x in found:\n  assert x",
             ),
+        ),
+        (
+            limits.of_its_own,
+            (
+                "_MOST_NODES: Final = 8", "DRAWS = 5", "for n in range(8):\n pass", "found[:3]", "while tried < 64:\n pass",
+                "list(islice(found, 5))", "class A:\n    MOST = 3", "if 2 * n > 4:\n pass", "range(1, n + 8)",
+            ),
+            ("range(n)", "found[:-3]", "if len(found) < 2:\n pass", "found[: limits.NODES.most]", "WORDS = 3", "x = 3"),
         ),
         (pages.markup, ("st.write(x, unsafe_allow_html=True)",), ("st.write(x, help=y)",)),
     ],

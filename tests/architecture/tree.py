@@ -16,11 +16,10 @@ CORE = (
     "scheduling",
     "rollout",
     "capacity",
+    "remedies",
     "pricing",
     "spot",
-    "memory",
-    "restarts",
-    "drift",
+    "health",
     "history",
     "questions",
 )  # the pure rooms

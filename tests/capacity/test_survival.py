@@ -13,6 +13,7 @@ import yaml
 from planner.capacity.certain_losses import Counting, Outcome
 from planner.capacity.changes import parse_change
 from planner.capacity.evictions import at_rest
+from planner.capacity.limits import LIMITS
 from planner.capacity.losses import NONE, Player
 from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
@@ -215,7 +216,7 @@ def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> N
     cluster = at_rest(snapshot(node("n0"), node("n1"), node("n2"), *kinds))
     whole, bounded = Counting(cluster), Counting(cluster)
     found = [whole.outcome([place]) for place in (0, 1, 0)]
-    monkeypatch.setattr("planner.capacity.certain_losses._MOST_KEPT", 6)
+    monkeypatch.setattr("planner.capacity.certain_losses.LIMITS", replace(LIMITS, taken_by_nodes=6))
     assert [bounded.outcome([place]) for place in (0, 1, 0)] == found
     assert None not in found
     assert (len(whole._open), len(bounded._open)) == (5, 1)
@@ -242,7 +243,7 @@ def test_upgrades_tell_which_budget_holds_pods_back() -> None:
 
 
 def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 0)
+    monkeypatch.setattr("planner.capacity.survival.LIMITS", replace(LIMITS, loss_units=0))
     made = found(node("n0", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)))
     assert (made.losses, made.too_large) == ((), ("n0",))
     assert "too large to be played: n0" in str(made.sentence)
@@ -250,7 +251,7 @@ def test_what_costs_too_much_is_named_and_not_answered(monkeypatch: pytest.Monke
 
 def test_a_loss_that_has_to_be_played_is_too_large_where_playing_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two that cost a unit each to count, that with a host port isn't counted."""
-    monkeypatch.setattr("planner.capacity.survival._MOST_UNITS", 1)
+    monkeypatch.setattr("planner.capacity.survival.LIMITS", replace(LIMITS, loss_units=1))
     port = pod_spec()
     port["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
     made = found(node("n0"), node("n1"), deployment("a", ["n0"], port), deployment("b", ["n1"], pod_spec()))

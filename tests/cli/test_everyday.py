@@ -23,7 +23,7 @@ from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence
 from planner.questions.doctor import DoctorSettings, Weight, answer
 from planner.sources import demo
-from planner.sources.connection import MOST_PER_MINUTE
+from planner.sources.limits import LIMITS
 from tests.builders.objects import node
 from tests.sources import kubeconfigs
 from tests.sources.api_server import api_server, as_recorded
@@ -247,10 +247,10 @@ def test_doctor_of_a_live_cluster_says_what_it_cost_the_api_server(
         asked_once = len(asked)
         load = json.loads(run(capsys, "doctor", "context:edu", "-o", "json")[1])["result"]["load"]
     assert load["requests_last_minute"] >= len(asked)
-    assert load["most_per_minute"] == MOST_PER_MINUTE
+    assert load["most_per_minute"] == LIMITS.requests_per_minute
     (told,) = (line for line in out.splitlines() if line.startswith("Load: "))
     assert int(told.split()[1].replace(",", "")) >= asked_once > 10
-    assert f"never more than {MOST_PER_MINUTE} in any" in told
+    assert f"never more than {LIMITS.requests_per_minute} in any" in told
     assert "Load:" not in run(capsys, "doctor", "demo")[1]
     assert json.loads(run(capsys, "doctor", "demo", "-o", "json")[1])["result"]["load"] is None
 

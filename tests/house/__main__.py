@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 
-from tests.house import clouds, documents, empty, files, kinds, names, pages, rooms
+from tests.house import clouds, documents, empty, files, kinds, limits, names, pages, rooms
 from tests.house.check import Check
 
 CHECKS: tuple[Check[object], ...] = tuple(
-    check for module in (files, documents, rooms, pages, clouds, kinds, names, empty) for check in module.CHECKS
+    check for module in (files, documents, rooms, limits, pages, clouds, kinds, names, empty) for check in module.CHECKS
 )
 
 

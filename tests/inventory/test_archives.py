@@ -24,8 +24,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.inventory import archives
 from planner.inventory.archives import TooLarge, Walk, inflated
+from planner.inventory.limits import LIMITS
 from planner.sources import kubectl
 from tests.inventory.objects import a_list, node, pod
 from tests.sources.layouts import as_json, as_yaml, tar, zipped
@@ -163,7 +165,7 @@ def test_a_folder_has_the_same_limit(tmp_path: Path) -> None:
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archives, "MOST_FILES", 10)
+    monkeypatch.setattr(archives, "LIMITS", replace(LIMITS, files=10))
     files = {f"{number}.json": LIST for number in range(11)}
     for data in (tar(files), zipped(files)):
         with pytest.raises(TooLarge, match="more than 10 files"):

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
+from planner.ground.records import replace
 from planner.inventory.archives import TooLarge
 from planner.inventory.documents import objects_of, parts_of, values_of
 from planner.inventory.json_text import LARGEST_OBJECT_BYTES
+from planner.inventory.limits import LIMITS
 from planner.inventory.parse import build_snapshot
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.sources import kubectl
@@ -276,7 +278,7 @@ def test_only_what_kubectl_said_is_told_as_such(text: bytes) -> None:
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A reading takes a hundred objects, counted beforehand from a hundred commas on."""
     for module in ("json_text", "documents", "parse", "yaml_text"):
-        monkeypatch.setattr(f"planner.inventory.{module}.MOST_OBJECTS", 100)
+        monkeypatch.setattr(f"planner.inventory.{module}.LIMITS", replace(LIMITS, objects=100))
     monkeypatch.setattr("planner.inventory.json_text._COUNTED_FROM_COMMAS", 100)
 
 
@@ -302,7 +304,7 @@ def test_more_objects_than_a_reading_takes_are_refused(data: bytes) -> None:
 
 def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """740,000 empty Deployments, 2.2 MB of gzip, took 1.7 GB and were being played after seven minutes."""
-    monkeypatch.setattr("planner.inventory.parse.MOST_WORKLOADS", 10)
+    monkeypatch.setattr("planner.inventory.parse.LIMITS", replace(LIMITS, workloads=10))
     job = '{"kind":"Job","metadata":{"name":"j%d"},"spec":{"template":{"spec":{"containers":[{"name":"a"}]}}}}'
     jobs = [job % number for number in range(11)]
     assert len(kubectl.read_bytes("".join(jobs[:10]).encode(), name="few").workloads) == 10
@@ -312,14 +314,14 @@ def test_more_workloads_than_are_played_are_refused(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("text", ["items:\n- {a: [%s]}\n" % ("1," * 90), "a: 1\n---\n" * 40, "---\n]\n" * 60])
 def test_the_values_of_yaml_are_counted_over_all_files(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.inventory.archives.MOST_YAML_VALUES", 100)
+    monkeypatch.setattr("planner.inventory.archives.LIMITS", replace(LIMITS, yaml_values=100))
     with pytest.raises(TooLarge, match=r"more than 100 values of YAML\. Give it as JSON"):
         kubectl.read_uploads([("a.yaml", text.encode()), ("b.yaml", text.encode())])
 
 
 @pytest.mark.parametrize("beside", ["", "{}\n---\n"])
 def test_the_values_of_a_manifest_are_counted(beside: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.inventory.archives.MOST_YAML_VALUES", 100)
+    monkeypatch.setattr("planner.inventory.archives.LIMITS", replace(LIMITS, yaml_values=100))
     with pytest.raises(TooLarge, match="values of YAML"):
         values_of(beside + "a: 1\n---\n" * 60, "manifest")
 
@@ -361,7 +363,7 @@ def test_lists_by_name_may_be_larger_than_an_object() -> None:
 
 
 def test_one_object_of_yaml_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.inventory.yaml_text.MOST_VALUES", 1_000)
+    monkeypatch.setattr("planner.inventory.yaml_text.LIMITS", replace(LIMITS, values_of_an_object=1_000))
     many = "kind: List\napiVersion: v1\nitems:\n" + "".join(
         f"- {{kind: Node, metadata: {{name: n{n}}}}}\n" for n in range(900)
     )

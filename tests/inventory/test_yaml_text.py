@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.ground.errors import InputError
-from planner.inventory.yaml_text import DEEPEST, MOST_UNFOLDED, yaml_documents
+from planner.inventory.limits import LIMITS
+from planner.inventory.yaml_text import DEEPEST, yaml_documents
 
 
 def read(text: str) -> Any:
@@ -131,7 +132,7 @@ def test_nesting_is_bounded() -> None:
 def test_what_aliases_unfold_to_is_bounded() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)]
-    with pytest.raises(InputError, match=f"unfold to more than {MOST_UNFOLDED:,}"):
+    with pytest.raises(InputError, match=f"unfold to more than {LIMITS.unfolded_values:,}"):
         read("\n".join(lines))
 
 

@@ -17,10 +17,9 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import growing
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glance import OwnRollout
+from planner.serve.limits import LIMITS
 from planner.serve.review import (
-    _MOST_EARLIER,
     _STUCK,
-    MOST_CHARACTERS,
     Review,
     Silence,
     _of_earlier,
@@ -53,7 +52,7 @@ def test_what_rolls_is_warned_of_where_there_is_no_room(name: str) -> None:
     assert found.workload == "Deployment/ml/serve"
     assert found.warning.startswith("headroom: this rollout would be stuck: the ")
     assert "pod needs 1 nvidia.com/gpu on a node of pool gpu" in found.warning
-    assert len(found.warning) <= MOST_CHARACTERS
+    assert len(found.warning) <= LIMITS.warning_characters
     assert asked(name, ROOM) == Review(workload="Deployment/ml/serve", silence=Silence.COMPLETES)
 
 
@@ -339,7 +338,7 @@ def test_of_many_earlier_writes_all_are_played_and_the_last_are_kept() -> None:
     assert _reviewed(room, _write("last", 1), *writes).silence is Silence.COMPLETES
     for _ in range(2):
         assert "would be stuck" in _reviewed(room, _write("last", 2), *writes).warning
-    assert len(room.derived.once(_of_earlier, room)) == _MOST_EARLIER
+    assert len(room.derived.once(_of_earlier, room)) == LIMITS.earlier_writes
 
 
 def test_only_what_rolls_is_remembered() -> None:
@@ -404,7 +403,7 @@ _SEEN = OwnRollout(verdict=Verdict.STUCK, reason=Reason.HOLD_AND_WAIT, sentence=
 
 def test_what_is_in_parentheses_goes_before_anything_else() -> None:
     long = _warning(f"{_STUCK}: ", _Told(_SEEN, f"stuck: {'the new pod waits ' * 10}(1 pod more than 6 may run)", "Recreate completes"))  # fmt: skip
-    assert len(long) <= MOST_CHARACTERS
+    assert len(long) <= LIMITS.warning_characters
     assert "…" not in long
     assert "(" not in long
     assert long.endswith("; Recreate completes")

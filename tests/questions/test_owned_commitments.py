@@ -172,7 +172,7 @@ def test_a_new_node_is_on_demand_unless_a_commitment_covers_nothing_now(
     """Two nodes of T4s come beside six: what covers the six isn't theirs. The gate, the plan's prices and the bill's difference agree."""
     snapshot, prices = demo.read(), book(*rows)
     like = next(node for node in snapshot.nodes if "gpu-t4" in node.name)
-    assert paid_for(prices, snapshot.nodes, like, 2) == paid
+    assert paid_for(prices, snapshot.nodes, like) == paid
     by_hand = (2 - paid) * MONTH
     price = price_of_nodes(prices, snapshot.nodes, like, 2, 60.0)
     assert price is not None

@@ -335,7 +335,7 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
     played.clear()
     for module in (readiness, lending):
         monkeypatch.setattr(module, "surroundings", lambda *_: None)
-    monkeypatch.setattr(readiness, "_GROWN_KEPT", 0)
+    monkeypatch.setattr(limits, "GROWN", Limit(0))
     assert quick == answer(crowded, PlanSettings())
     assert asked["searches"] == played["searches"] > 0
     assert asked["lenders asked"] < played["lenders asked"]

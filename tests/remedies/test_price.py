@@ -135,9 +135,9 @@ def test_a_commitment_pays_for_no_spot_node() -> None:
     spot = spot_pool()
     rows = "machine_type,region,nodes,term,usd_per_hour,id\ng2-standard-12,us-central1,9,1y,0.1,\nn1-standard-8,asia-northeast3,9,1y,0.1,\n"
     owned = BOOK.with_commitments(parse_commitments(rows, where="owned.csv"))
-    assert paid_for(owned, spot.nodes, spot.nodes[0], 2) == 0
+    assert paid_for(owned, spot.nodes, spot.nodes[0]) == 0
     on_demand = demo.read()
-    assert paid_for(owned, on_demand.nodes, _like(on_demand, "gpu-t4"), 2) == 2
+    assert paid_for(owned, on_demand.nodes, _like(on_demand, "gpu-t4")) == 3, "nine are paid for, six are there"
 
 
 def test_price_and_duration_of_a_way_out_stand_in_every_format() -> None:

@@ -14,7 +14,8 @@ from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.filming import rollout_film
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
-from planner.rollout.film import ELSEWHERE, MOST_NODES, Doing, Film, Frame, kept, side_by_side
+from planner.rollout.film import ELSEWHERE, Doing, Film, Frame, kept, side_by_side
+from planner.rollout.limits import LIMITS
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
 
@@ -69,7 +70,7 @@ def test_a_frame_holds_what_the_engine_counted(key: str) -> None:
 def test_no_seat_is_taken_twice_and_none_moves(key: str) -> None:
     film, _ = filmed(SNAPSHOT, key)
     assert film is not None
-    assert len(film.nodes) <= MOST_NODES
+    assert len(film.nodes) <= LIMITS.film_nodes
     assert all(block.node != ELSEWHERE or not block.seats for block in film.blocks)
     places: dict[tuple[str, int], object] = {}
     for number in range(len(film.frames)):

@@ -24,7 +24,8 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
 from planner.remedies.rollouts import growing
 from planner.rollout.policy import GatePolicy, read_policy
-from planner.serve.review import MOST_CHARACTERS, Review, Silence, read_request, review
+from planner.serve.limits import LIMITS
+from planner.serve.review import Review, Silence, read_request, review
 from planner.serve.webhook import response
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
@@ -142,7 +143,7 @@ def at_webhook(cluster: Snapshot, there: Item, manifest: Item, case: Case, polic
     if hurried.warning != found.warning:
         assert found.is_stuck
         assert hurried.warning.endswith("; headroom gate looks for ways out")
-    assert len(hurried.warning) <= MOST_CHARACTERS
+    assert len(hurried.warning) <= LIMITS.warning_characters
     return found
 
 
@@ -154,7 +155,7 @@ def test_both_doors_say_the_same(name: str) -> None:
     assert (at_one.exit_status, bool(part.warnings)) == (case.status, case.warns)
     assert bool(at_other.warning) is (case.status != 0 or case.warns)
     assert at_other.is_stuck is (case.status == ExitStatus.STUCK)
-    assert len(at_other.warning) <= MOST_CHARACTERS
+    assert len(at_other.warning) <= LIMITS.warning_characters
     if not at_other.warning:
         assert at_other.silence in (Silence.COMPLETES, Silence.BY_POLICY)
 
@@ -198,7 +199,7 @@ def test_of_pods_that_are_refused_for_good_nobody_is_sent_to_look_for_a_way_out(
 
 
 GROWS = (LATELY, failed(61, about=STATUS, message=OUT), CLAIM)
-LIMITS = ((), (OWN,), (BY_HAND,), (KARPENTER,), MANY, parse_typed_limits("gpu=1"), parse_typed_limits("other=9"))
+POOL_LIMITS = ((), (OWN,), (BY_HAND,), (KARPENTER,), MANY, parse_typed_limits("gpu=1"), parse_typed_limits("other=9"))
 POLICIES = (
     *[""] * 6, '[gate]\nfail = ["needs_growth"]\n', '[gate]\nfail = ["stuck"]\n', '[gate]\nfail = ["unknown"]\n',
     *["[gate]\nleast_ready = 1\n"] * 3, '[gate]\nleast_ready = "50%"\n', EXCEPTED.format("2999-01-01"), EXCEPTED.format("2001-01-01"),
@@ -229,7 +230,7 @@ def test_both_doors_say_the_same_of_any_change() -> None:
     for seed in range(150):
         random = Random(seed)
         case = Case(
-            status=0, strategy=random.choice((CALM, SURGING)), nodes=random.randint(1, 3), limits=random.choice(LIMITS),
+            status=0, strategy=random.choice((CALM, SURGING)), nodes=random.randint(1, 3), limits=random.choice(POOL_LIMITS),
             events=tuple(one for one in GROWS if random.random() < 0.2), policy=random.choice(POLICIES),
         )  # fmt: skip
         at_one, at_other = asked(case, any_change(random))
@@ -241,7 +242,7 @@ def test_both_doors_say_the_same_of_any_change() -> None:
             continue
         assert bool(at_other.warning) is (at_one.exit_status != ExitStatus.ANSWERED or told), seed
         assert at_other.is_stuck is (at_one.exit_status == ExitStatus.STUCK), seed
-        assert len(at_other.warning) <= MOST_CHARACTERS
+        assert len(at_other.warning) <= LIMITS.warning_characters
     assert min(seen[name] for name in ("ANSWERED", "ANSWERED told", "STUCK", "NEEDS_GROWTH", "REFUSED")) >= 3, seen
 
 

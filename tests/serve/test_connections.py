@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect
 from planner.ground.errors import InputError
 from planner.serve import connections
 from planner.serve.connections import BEGUN_BYTES, Connections, Quiet, listen, once_there
+from planner.serve.limits import LIMITS
 from planner.serve.server import Server
 from tests.bench.webhook import certificate
 
@@ -369,5 +370,5 @@ def test_there_are_fewer_connections_than_files(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(resource, "setrlimit", lambda _, told: limits.append(told))
     assert connections.room() == 44
     limits[:] = [(256, 4096)]
-    assert connections.room() == connections.MOST
-    assert limits[-1] == (connections.MOST + connections.FILES, 4096)
+    assert connections.room() == LIMITS.connections
+    assert limits[-1] == (LIMITS.connections + connections.FILES, 4096)

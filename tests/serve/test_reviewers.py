@@ -13,6 +13,7 @@ import pytest
 from planner.cli import main
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve import reviewers
+from planner.serve.limits import LIMITS
 from planner.serve.review import Review, Silence
 from tests.architecture.tree import ROOT
 from tests.builders.objects import deployment, node, pod_spec, snapshot
@@ -58,8 +59,8 @@ def test_one_process_takes_all() -> None:
 def test_so_many_wait_of_either_kind_and_no_more() -> None:
     one = reviewers.Reviewers(1, print)
     for body in (b"x" * reviewers.LARGE, b"short"):
-        found = [one.ask(body, 0.0) for _ in range(reviewers.MOST_WAITING + 1)]
-        assert [answer.done() for answer in found] == [False] * reviewers.MOST_WAITING + [True]
+        found = [one.ask(body, 0.0) for _ in range(LIMITS.questions_waiting + 1)]
+        assert [answer.done() for answer in found] == [False] * LIMITS.questions_waiting + [True]
 
 
 def test_who_would_wait_until_time_is_up_hears_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +170,7 @@ def test_what_was_let_through_is_remembered_for_a_while_but_for_large_ones(monke
     assert one._remembered() == (b"second",)
     for number in range(100):
         one.remember(b"%d" % number)
-    assert len(one._remembered()) == reviewers.MOST_REMEMBERED
+    assert len(one._remembered()) == LIMITS.writes_remembered
 
 
 def test_the_review_of_our_own_is_one_that_is_answered() -> None:

@@ -29,10 +29,11 @@ from planner.serve import reviewers, webhook
 from planner.serve.callers import TOKENS
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.keeper import Keeper
+from planner.serve.limits import LIMITS
 from planner.serve.paths import REVIEWS
 from planner.serve.review import Silence
 from planner.serve.reviewers import LARGE
-from planner.serve.server import MOST_BYTES, MOST_LARGE, _body, _Places
+from planner.serve.server import _body, _Places
 from planner.serve.webhook import timeout_of
 from planner.sources import demo
 from planner.sources.prices import embedded_book
@@ -134,7 +135,7 @@ def test_what_is_no_review_is_told_so(server: Address) -> None:
     status, said = post(server, b'{"kind": "Pod"}')
     assert status == 400
     assert "isn't an AdmissionReview" in said
-    status, said = post(server, b" " * (MOST_BYTES + 1))
+    status, said = post(server, b" " * (LIMITS.body_bytes + 1))
     assert (status, said) == (413, "the review is too long\n")
 
 
@@ -364,7 +365,7 @@ def test_long_reviews_have_so_many_places_and_short_ones_need_none() -> None:
     places = _Places()
     long = [b"x" * (LARGE // 2)] * 3
     with ExitStack() as held:
-        for _ in range(MOST_LARGE):
+        for _ in range(LIMITS.large_bodies):
             assert asyncio.run(_asked(long, held.enter_context(places.one()))) == b"".join(long)
         with places.one() as none:
             assert asyncio.run(_asked(long, none)) == 503

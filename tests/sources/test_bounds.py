@@ -15,12 +15,15 @@ from kubernetes import client
 
 from planner.cli import main
 from planner.ground.errors import HeadroomError, InputError, SourceError
+from planner.ground.records import replace
 from planner.inventory import account, archives
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
+from planner.inventory.limits import LIMITS as READING
 from planner.kubernetes.records import Severity
 from planner.sources import bounded, cluster, kubectl, node_pools, prices
 from planner.sources.connection import Connection
-from planner.sources.kubernetes_api import MOST_EMPTY_PAGES, Api
+from planner.sources.kubernetes_api import Api
+from planner.sources.limits import LIMITS
 from planner.sources.prometheus import Bounds, Prometheus
 from tests.sources.api_server import Answer, Asked, api_server, as_recorded
 
@@ -130,7 +133,8 @@ def test_a_folder_of_too_many_files_is_not_walked_to_its_end_first(
 ) -> None:
     for number in range(9):
         (tmp_path / f"{number}.png").touch()
-    monkeypatch.setattr(archives, "MOST_FILES", 3)
+    for module in (archives, kubectl):
+        monkeypatch.setattr(module, "LIMITS", replace(READING, files=3))
     seen: list[str] = []
 
     def is_hidden(name: str) -> bool:
@@ -173,7 +177,7 @@ def endless(asked: Asked) -> Answer:
 def test_continue_tokens_without_an_end() -> None:
     with api_server(endless) as (configuration, asked), pytest.raises(SourceError, match="no end"):
         Api(Connection(configuration, name="live")).snapshot()
-    assert sum(one.path == PODS for one in asked) <= MOST_EMPTY_PAGES + 2
+    assert sum(one.path == PODS for one in asked) <= LIMITS.empty_pages + 2
 
 
 def test_a_body_beyond_the_limit() -> None:

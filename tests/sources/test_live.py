@@ -27,7 +27,8 @@ from planner.kubernetes.listed import LISTED
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions import doctor
 from planner.sources import kubernetes_api, live, watches
-from planner.sources.connection import MOST_PER_MINUTE, Connection, Pace, requests_last_minute
+from planner.sources.connection import Connection, Pace, requests_last_minute
+from planner.sources.limits import LIMITS
 from planner.sources.live import Reader, Timing
 from tests.architecture.tree import ROOT
 from tests.bench.webhook import certificate
@@ -77,7 +78,7 @@ def reading(
     *,
     timing: Timing = QUICK,
     log_in: Callable[[], client.Configuration] | None = None,
-    most_per_minute: int = MOST_PER_MINUTE,
+    most_per_minute: int = LIMITS.requests_per_minute,
     **server: Any,
 ) -> Iterator[tuple[Reader, list[Asked]]]:
     with api_server(play, **server) as (configuration, asked):
@@ -544,7 +545,7 @@ def test_readers_readings_and_logs_of_a_server_share_one_pace(cluster: LivingClu
             kubernetes_api.Api(other).log("default", "p0", "c", False)
         assert any(one.path.endswith("/pods/p0/log") for one in asked)
         assert requests_last_minute() >= reader.condition.requests >= len(asked)
-        assert reader.condition.most_requests == MOST_PER_MINUTE == 600
+        assert reader.condition.most_requests == LIMITS.requests_per_minute == 600
 
 
 def test_at_rest_it_asks_a_dozen_times_a_minute() -> None:

@@ -19,6 +19,7 @@ from planner.questions.overview import OverviewSettings
 from planner.questions.question import NOTHING
 from planner.remedies import overview as overviews
 from planner.serve.processes import holder, pool
+from planner.serve.processes.limits import LIMITS
 from planner.serve.processes.pool import Pool
 from planner.serve.processes.worker import Held, error_of
 from planner.sources import demo
@@ -141,7 +142,7 @@ def test_a_process_that_dies_is_an_error_and_the_next_is_a_new_one() -> None:
 
 
 def test_a_process_that_has_grown_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_RESIDENT_BYTES", 1)
+    monkeypatch.setattr(pool, "LIMITS", replace(LIMITS, resident_bytes=1))
     one = Pool(1)
     assert one.run(number_of_process) != one.run(number_of_process)
     one.close()

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from planner.ground.records import Record
+from planner.health.restarts.limits import LIMITS
 from planner.inventory.masking import masked, without_keys
 from planner.kubernetes.records import PodLog
 
@@ -19,7 +20,6 @@ LONGEST_TEMPLATE = 240
 _LATE_LINES = 200  # the end of a log, where a program says why it ends
 _LONGEST_LINE = 4_000  # what follows is not looked at: a line may be a megabyte of JSON
 _SHOWN_FROM = 600  # what a template is made of: twice what it may be long, since numbers and times become shorter
-_MOST_SHAPES = 5_000  # alarming ones of one log that are told apart
 
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # of a terminal
 _REPLACEMENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -134,7 +134,7 @@ def digest(lines: Iterable[str]) -> Digest:
         line = first[shape]
         if is_alarming(line):
             told_apart += 1
-            alarming[template(line) if told_apart <= _MOST_SHAPES else "…"] += number
+            alarming[template(line) if told_apart <= LIMITS.shapes_of_lines else "…"] += number
         if _WORKER_START.search(line):
             workers += number
         elif _START.search(line):

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from planner.ground.words import Text, count
+from planner.health.restarts.limits import LIMITS
 from planner.health.restarts.model import LineVerdict, LogLine
 from planner.health.restarts.population import ContainerCase, Population
 
-MOST_LINES = 12
 _NOISE_SHARE = 0.5  # of the working pods of the same program that have a log; our choice
 _NOISE_ELSEWHERE = 2  # working pods of other programs, where the same program works nowhere
 
@@ -41,8 +41,8 @@ def judge(failing: Sequence[ContainerCase], population: Population) -> tuple[Log
     judged = [_judge(text, logged, peers, elsewhere.get(text, 0), is_sign=text in signs) for text in ranked]
     order = (LineVerdict.ONLY_FAILING, LineVerdict.UNSURE, LineVerdict.NOISE)
     chosen = [line for verdict in order for line in judged if line.verdict is verdict]
-    noise = [line for line in chosen if line.verdict is LineVerdict.NOISE][:MOST_LINES]
-    return (*[line for line in chosen if line.verdict is not LineVerdict.NOISE][:MOST_LINES], *noise)
+    noise = [line for line in chosen if line.verdict is LineVerdict.NOISE][: LIMITS.noise_lines]
+    return (*[line for line in chosen if line.verdict is not LineVerdict.NOISE][: LIMITS.noise_lines], *noise)
 
 
 def _judge(

@@ -6,12 +6,9 @@ from collections import Counter
 from typing import NamedTuple
 
 from planner.health.restarts.causes import is_troubled
+from planner.health.restarts.limits import LIMITS
 from planner.health.restarts.population import ContainerCase, Population, cases
 from planner.kubernetes.records import Snapshot
-
-MOST_PODS_A_CONTAINER = 3
-MOST_PEERS = 3
-MOST_LOGS = 60
 
 
 class WantedLog(NamedTuple):
@@ -22,21 +19,21 @@ class WantedLog(NamedTuple):
 
 
 def wanted_logs(snapshot: Snapshot) -> tuple[WantedLog, ...]:
-    """At most `MOST_LOGS` logs: of up to three pods of each container in trouble (the run before too, where there was
+    """At most `LIMITS.logs` logs: of up to three pods of each container in trouble (the run before too, where there was
     one), of pods that run and aren't Ready, and of up to three working pods of the same program."""
     population = Population(cases(snapshot))
     wanted: dict[WantedLog, None] = {}
     taken: Counter[tuple[str, str]] = Counter()
     for case in population.cases:
-        if not (is_troubled(case) or _hangs(case)) or taken[case.key] >= MOST_PODS_A_CONTAINER:
+        if not (is_troubled(case) or _hangs(case)) or taken[case.key] >= LIMITS.pods_of_a_container:
             continue
         taken[case.key] += 1
         for is_previous in (True, False) if case.state.restart_count else (False,):
             wanted[_log_of(case, is_previous=is_previous)] = None
         if taken[case.key] == 1:
-            for peer in population.peers(case)[:MOST_PEERS]:
+            for peer in population.peers(case)[: LIMITS.peers]:
                 wanted[_log_of(peer, is_previous=False)] = None
-    return tuple(wanted)[:MOST_LOGS]
+    return tuple(wanted)[: LIMITS.logs]
 
 
 def _hangs(case: ContainerCase) -> bool:

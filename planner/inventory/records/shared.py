@@ -13,6 +13,7 @@ from planner.ground import quantity, typed
 from planner.ground.errors import InputError, QuantityError
 from planner.ground.records import Record
 from planner.inventory import wire
+from planner.inventory.limits import LIMITS
 from planner.kubernetes import names
 from planner.kubernetes import records as model
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Labels
@@ -107,7 +108,7 @@ class Shared:
         if known is None:
             decoded = typed.decode(told, type_ | None) if told else None
             known = read(self, decoded), wire.NO_TEXT if decoded is None else msgspec.Raw(wire.encode(decoded))
-            if len(self._written) < _MOST_TEXTS:
+            if len(self._written) < LIMITS.texts_shared:
                 self._written[key] = known
         return known
 
@@ -133,7 +134,7 @@ class Times(dict[str | None, float | None]):
         moment = typed.convert(text, datetime)
         if wire.encode(moment) != b'"%b"' % text.encode():
             raise msgspec.ValidationError("it is written in another way")
-        if len(self) > _MOST_TEXTS:
+        if len(self) > LIMITS.texts_shared:
             self.clear()
         return self.setdefault(text, self.seconds(moment))
 
@@ -145,9 +146,6 @@ class Times(dict[str | None, float | None]):
         if seconds > self.newest:
             self.newest = seconds
         return seconds
-
-
-_MOST_TEXTS = 65_536
 
 
 class ReadObject(Record):

@@ -22,10 +22,6 @@ from planner.kubernetes.pod_templates import Templated, found_sets, group_count,
 from planner.kubernetes.pod_templates import is_suspended as is_idle
 from planner.kubernetes.updates import NOT_MODELLED, text_at
 
-MOST_BYTES: Final = 2**18
-"""Of an object that is kept; larger ones of these kinds are reports."""
-MOST_UNKNOWN: Final = 5_000
-"""Objects that are kept of kinds that nobody knows."""
 _NOT_SAID: Final = frozenset({"status", "metadata", "apiVersion", "kind"})
 
 

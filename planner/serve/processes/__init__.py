@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from typing import Final
 
+from planner.serve.processes.limits import LIMITS
+
 VARIABLE: Final = "HEADROOM_WORKERS"
 """How many processes work things out; 0: none beside the one that is asked."""
-
-MOST_WORKERS: Final = 4  # unless told otherwise
 
 
 def workers() -> int:
@@ -18,4 +18,4 @@ def workers() -> int:
     if told.isascii() and told.isdecimal():
         return int(told)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_WORKERS, cores)
+    return min(LIMITS.workers, cores)

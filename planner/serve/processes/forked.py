@@ -19,10 +19,10 @@ from typing import Any, Final, NoReturn
 from planner.ground import collector, parts
 from planner.ground.budget import WorkBudget, current
 from planner.serve.processes import workers
+from planner.serve.processes.limits import LIMITS
 
 _ALONE_SECONDS: Final = 1.0  # of this process since it was asked, reading included, before copies are made
 _NUMBER: Final = 4  # bytes of a bundle's number in the pipe
-_MOST_BUNDLES: Final = 4_000  # so that their numbers fit in a pipe's 64 KiB at once
 
 _Found = dict[int, tuple[bool, Any]]  # number → whether it ended, and with what; or the error
 
@@ -59,7 +59,7 @@ def _over(number: int, do: Callable[[int], Any], count: int, alone: float, are_l
 
 def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudget) -> tuple[_Found, int]:
     """(what this process and its copies found, what the copies spent)."""
-    size = -(-len(left) // _MOST_BUNDLES)
+    size = -(-len(left) // LIMITS.bundles)
     bundles = [left[start : start + size] for start in range(0, len(left), size)]
     taken, given = os.pipe()
     os.write(given, b"".join(bundle.to_bytes(_NUMBER, "big") for bundle in range(len(bundles))))

@@ -22,7 +22,8 @@ from planner.inventory import sealed, succession
 from planner.kubernetes.records import Snapshot
 from planner.serve.processes import child
 from planner.serve.processes.identity import key_in_pool, pack
-from planner.serve.processes.worker import MOST_HELD_BYTES, name_of
+from planner.serve.processes.limits import LIMITS
+from planner.serve.processes.worker import name_of
 
 LONGEST_SECONDS: Final = 600.0  # of one task: what the engine's own bound lets through on a slow machine, and more
 _GRACE_SECONDS: Final = 3.0  # for a task that is told to stop
@@ -66,7 +67,7 @@ class Holder:
     held : the names of what it holds
     """
 
-    def __init__(self, *, niceness: int = 0, most_bytes: int = MOST_HELD_BYTES, shared: Packed | None = None) -> None:
+    def __init__(self, *, niceness: int = 0, most_bytes: int = LIMITS.held_bytes, shared: Packed | None = None) -> None:
         self._begun = sealed.key(), niceness, most_bytes
         self._shared = shared
         self._begin()

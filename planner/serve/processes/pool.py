@@ -10,16 +10,15 @@ import os
 import pickle
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any
 
 from planner.ground.budget import UnwantedError, too_large
 from planner.ground.errors import SourceError
 from planner.serve.processes import VARIABLE, workers
 from planner.serve.processes.holder import GLANCE_SECONDS, Holder, value_of
 from planner.serve.processes.identity import pack
+from planner.serve.processes.limits import LIMITS
 from planner.serve.processes.worker import name_of, ready
-
-MOST_RESIDENT_BYTES: Final = 4 * 2**30  # a process that has grown beyond gives way to a new one after its answer
 
 
 class Pool:
@@ -117,7 +116,7 @@ class Pool:
             raise
 
     def _give_back(self, worker: Holder) -> None:
-        is_large = worker.resident_bytes > MOST_RESIDENT_BYTES
+        is_large = worker.resident_bytes > LIMITS.resident_bytes
         with self._free:
             if not (self._is_closed or is_large):
                 self._idle.append(worker)

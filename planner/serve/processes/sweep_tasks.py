@@ -21,7 +21,8 @@ from planner.questions.question import Fact, Given, fact
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.savings import SavingsSettings
 from planner.rollout import grid as grids
-from planner.rollout.answers import StrategyGrid
+from planner.rollout.answers import RUNS, StrategyGrid
+from planner.serve.processes.limits import LIMITS
 from planner.spot.assumptions import SpotSettings
 
 ASKED: Final = ("rollout", "grid", "plan", "savings")
@@ -29,9 +30,7 @@ ASKED: Final = ("rollout", "grid", "plan", "savings")
 PLAN: Final = "plan"
 WHOLE: Final = "*"
 """In place of a workload: what is asked of a snapshot as a whole."""
-RUNS: Final = 50
 MONTHS: Final = 1_000
-_MOST_KEPT: Final = 4  # snapshots a worker holds
 
 Row = dict[str, Any]
 _kept: OrderedDict[str, Snapshot] = OrderedDict()
@@ -78,7 +77,7 @@ def _snapshot(name: str, given: bytes | str) -> Snapshot:
         if name not in _kept:
             data = Path(given).read_bytes() if isinstance(given, str) else given
             _kept[name] = kept.decode(data, name)
-            while len(_kept) > _MOST_KEPT:
+            while len(_kept) > LIMITS.snapshots_kept:
                 _kept.popitem(last=False)
         _kept.move_to_end(name)
         return _kept[name]

@@ -24,9 +24,7 @@ from planner.ground.progress import told_to
 from planner.inventory import succession
 from planner.questions import INDEX, question_called
 from planner.serve.processes import child
-
-MOST_HELD_BYTES: Final = 512 * 2**20  # of packed snapshots; unpacked and compiled they are some five times that
-
+from planner.serve.processes.limits import LIMITS
 
 _TELL_SECONDS: Final = 0.2
 
@@ -34,7 +32,7 @@ _TELL_SECONDS: Final = 0.2
 class Held:
     """Values that tasks speak of by name, the least used forgotten first."""
 
-    def __init__(self, most_bytes: int = MOST_HELD_BYTES) -> None:
+    def __init__(self, most_bytes: int = LIMITS.held_bytes) -> None:
         self._values: OrderedDict[str, tuple[Any, int]] = OrderedDict()
         self._most_bytes = most_bytes
 

@@ -1,0 +1,43 @@
+"""Limits of what is played and told of a rollout."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.ground.records import Record
+
+
+class RolloutLimits(Record):
+    """How many, at most."""
+
+    # cures
+    nodes_of_a_cure: int = 3  # of which a cure may speak
+    pods_of_a_cure: int = 5  # the same
+    # film
+    frames: int = 120  # of a film
+    film_nodes: int = 24  # rows of a film: who looks at more sees less
+    film_waiting: int = 48  # pods in a film that wait and never come to one of its rows
+    # glance
+    kinds_named: int = 5  # that aren't played, each in a sentence of its own
+    # image pulls
+    images_of_a_node: int = 50  # a kubelet tells no more (nodeStatusMaxImages)
+    # own ways
+    canary_steps: int = 20  # of a canary that sets no weight
+    # placement
+    workloads_asked: int = (
+        500  # of more, nobody is asked whether they can still be rolled out: that takes a run of each
+    )
+    # policy
+    dots_of_a_line: int = 100  # a key of so many parts costs tomllib their square
+    # queue
+    lines_of_clocks: int = 50  # whose order on each clock is looked at, pod by pod
+    # queued
+    queued_pods: int = 200  # of a Deployment, each of which stands in its queue by itself; more aren't played
+    # simulation
+    pods_made: int = 500_000  # of one run: about half a GB of memory
+    rounds: int = 100_000  # of controllers and scheduler within one moment; reached only by a bug
+    # told
+    timeline_rows: int = 400  # a chart can't show more
+
+
+LIMITS: Final = RolloutLimits()

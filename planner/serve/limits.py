@@ -1,0 +1,28 @@
+"""Limits of `headroom serve`: what it takes at once, and what it says."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.ground.records import Record
+
+
+class ServeLimits(Record):
+    """How many, at most."""
+
+    # cluster metrics
+    series: int = 1_000  # of one metric
+    # connections
+    connections: int = 1_024
+    # review
+    warning_characters: int = 256  # longer warnings may be cut by the API server: the same page, "Response"
+    earlier_writes: int = 32  # of which it is kept what they came to; the last ones
+    # reviewers
+    questions_waiting: int = 32  # for each process
+    writes_remembered: int = 8  # that were let through
+    # server
+    large_bodies: int = 8  # that are read at once
+    body_bytes: int = 8 * 2**20  # two objects of what etcd takes (1.5 MiB) as JSON, with room
+
+
+LIMITS: Final = ServeLimits()
