@@ -114,7 +114,7 @@ def plan(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
     limits: Any = ...,
 ) -> Answer:
@@ -144,7 +144,7 @@ def overview(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
     limits: Any = ...,
 ) -> Answer:
@@ -308,7 +308,7 @@ def capacity(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """What is left, what still fits and where, what is stranded."""
@@ -325,7 +325,7 @@ def seats(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """Each GPU of each node: who holds it, and whose next pod would fit."""
@@ -408,7 +408,7 @@ def costs(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """What the cluster costs a month, by pool, and what of it is idle."""
@@ -476,7 +476,7 @@ def savings(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """Is a workload fit for spot, and what would it really save?"""
@@ -501,7 +501,7 @@ def memory(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """Who is evicted and killed first, what lands in the cgroups, what a change would do."""
@@ -542,7 +542,7 @@ def restarts(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """What restarts or doesn't start, why, what is noise, and what would help."""
@@ -566,7 +566,7 @@ def drift(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """The same service in several namespaces or clusters, side by side."""
@@ -583,7 +583,7 @@ def findings(
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,
     label: str | None = ...,
-    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "unknown"]] | str = ...,
+    verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
     """What is worth a person's attention, from every room that looks for it."""

@@ -25,7 +25,7 @@ from planner.pricing.cluster import NodeCost, cluster_cost
 from planner.pricing.commitments import paid_for
 from planner.pricing.gpu_parts import amounts_on
 from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
-from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.answers import QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.run import Revision
@@ -53,6 +53,7 @@ class GatedWorkload(Record):
     is_growth_automatic : for growth: that is an autoscaler's, within a maximum that is known
     warnings : what is told though it passes: a scale-up of that pool that failed lately
     preempted : pods of others that make way for it, alone or together
+    evicts : workloads that Kueue evicts for it, alone or together
     doubts : all that its answer, alone or together, isn't sure of
     """
 
@@ -85,10 +86,17 @@ class GatedWorkload(Record):
     nouns: Nouns = GPUS  # what its GPUs are a number of
     rules: str = ""  # whose, of another project, where they weren't recorded
     preempted: tuple[str, ...] = ()  # namespace/pod
+    evicts: tuple[QueueEviction, ...] = ()
     doubts: tuple[Doubt, ...] = ()
 
 
-_GRAVITY: Final = {Verdict.STUCK: 0, Verdict.UNKNOWN: 1, Verdict.NEEDS_GROWTH: 2, Verdict.COMPLETES: 3}
+_GRAVITY: Final = {
+    Verdict.STUCK: 0,
+    Verdict.UNKNOWN: 1,
+    Verdict.EVICTIONS_BY_QUEUE: 2,
+    Verdict.NEEDS_GROWTH: 3,
+    Verdict.COMPLETES: 4,
+}
 
 
 def untold(one: UnknownObject) -> GatedWorkload:
@@ -150,6 +158,7 @@ def gated(
         is_growth_automatic=bool(grown) and all(rollout_result.is_growth_automatic for rollout_result in grown),
         warnings=tuple(dict.fromkeys(Text(f.what) for one in grown for f in one.findings if f.code in BESIDE)),
         preempted=tuple(dict.fromkeys((*alone.preempted, *together.preempted))),
+        evicts=tuple(dict.fromkeys((*mine.evicts, *ours.evicts))),
         doubts=each_once((*alone.doubts, *together.doubts)),
     )
 
@@ -339,6 +348,7 @@ def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], stat
     }.get(status, "fails")  # fmt: skip
     verbs = {
         Verdict.STUCK: "stuck",
+        Verdict.EVICTIONS_BY_QUEUE: "complete once Kueue has evicted other workloads",
         Verdict.NEEDS_GROWTH: "complete once a pool has grown",
         Verdict.UNKNOWN: "not known",
     }

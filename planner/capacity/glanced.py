@@ -13,6 +13,7 @@ from planner.ground.words import Text
 from planner.rollout.answers import GROWING_REASONS, Verdict
 from planner.rollout.glance import Glance, glance
 from planner.rollout.prepared import pod_times_of
+from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision
 from planner.rollout.unknowns import unknowns
@@ -38,9 +39,11 @@ def glanced(
     key = revision.after.key
     asked = [replace(one, times=pod_times_of(cluster, one)) for one in let_in(cluster.snapshot, (*along, revision))]
     growth: Growth | None = None
+    lacks = GROWTH_BESIDE if any(one.evicts for one in asked) else ""
     try:
-        found = grow(cluster, asked, run, waiting_shape(run, key), pools, says_why=False)
-        growth, lacks = found.growth, found.unknown
+        if not lacks:
+            found = grow(cluster, asked, run, waiting_shape(run, key), pools, says_why=False)
+            growth, lacks = found.growth, found.unknown
     except TooLargeError:
         lacks = _UNPLAYED
     if growth is not None:

@@ -31,6 +31,7 @@ _DOUBT_RULE: Final = "headroom/doubt"
 _RULES: Final = {
     Verdict.STUCK: "The rollout would never complete",
     Verdict.NEEDS_GROWTH: "The rollout completes only once a node pool has grown",
+    Verdict.EVICTIONS_BY_QUEUE: "The rollout completes only once Kueue has evicted other workloads",
     Verdict.UNKNOWN: "Whether the rollout completes isn't known",
     Verdict.COMPLETES: "The rollout completes, and the policy refuses it or something may decide otherwise",
 }

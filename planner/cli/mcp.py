@@ -40,7 +40,7 @@ _FINDINGS: Final = "headroom://findings"
 _NOT_OF_ONE: Final = ("report", "fleet", "trends", "commitments")  # a file; they need other clusters, or a store
 _SAID: Final = (
     "Headroom tells before a change is applied whether a Kubernetes rollout will finish, why not, and what each way out costs. "
-    "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth or unknown; unknown is an answer. "
+    "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth, evictions_by_queue or unknown; unknown is an answer. "
     "Workloads are written kind/namespace/name."
 )
 

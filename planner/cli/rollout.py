@@ -92,7 +92,7 @@ def command(
 ) -> int:  # fmt: skip
     """Will this rollout finish?
 
-    Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth) or 4 (not known). Without --workload or
+    Prints the verdict and exits 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known) or 6 (Kueue evicts others). Without --workload or
     --filename it lists every workload's own rollout, as headroom overview does, and exits 0 unless --fail-on names what
     is in the list: --fail-on stuck exits 2 when a workload is stuck.
     """

@@ -21,6 +21,7 @@ _COLOUR: Final = {
     Verdict.COMPLETES: "green",
     Verdict.STUCK: "red",
     Verdict.NEEDS_GROWTH: "yellow",
+    Verdict.EVICTIONS_BY_QUEUE: "yellow",
     Verdict.UNKNOWN: None,
 }
 _OF_MARK: Final = {

@@ -41,6 +41,7 @@ VERDICT: Final = {
     Verdict.COMPLETES: GREEN,
     Verdict.STUCK: VERMILION,
     Verdict.NEEDS_GROWTH: ORANGE,
+    Verdict.EVICTIONS_BY_QUEUE: PURPLE,
     Verdict.UNKNOWN: GREY,
 }
 

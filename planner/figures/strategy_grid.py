@@ -14,7 +14,7 @@ from planner.rollout.answers import GridCell, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
 from planner.rollout.wording import GLYPH
 
-_CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN)
+_CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN, Verdict.EVICTIONS_BY_QUEUE)
 _TIME_BELOW = 11  # columns up to which a cell has room for the time under the number
 _WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
 _GLYPH_BELOW = 30

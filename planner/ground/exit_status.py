@@ -23,13 +23,21 @@ class ExitStatus(IntEnum):
     NEEDS_GROWTH = 3, "completes once a node pool has grown"
     NOT_KNOWN = 4, "not known: the input lacks it, a list was refused, it isn't modelled, or is too large"
     REFUSED = 5, "what --fail-on names was found; the gate: only the policy refuses"
+    EVICTIONS_BY_QUEUE = 6, "completes once Kueue has evicted other workloads"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"
 
 
-_GRAVEST_FIRST = (ExitStatus.STUCK, ExitStatus.NOT_KNOWN, ExitStatus.REFUSED, ExitStatus.NEEDS_GROWTH)
+_GRAVEST_FIRST = (
+    ExitStatus.STUCK,
+    ExitStatus.NOT_KNOWN,
+    ExitStatus.EVICTIONS_BY_QUEUE,
+    ExitStatus.REFUSED,
+    ExitStatus.NEEDS_GROWTH,
+)
 
 
 def gravest(statuses: Iterable[ExitStatus]) -> ExitStatus:
-    """The one that stands for all of several answers: stuck before not known before needs growth before answered."""
+    """The one that stands for all of several answers: stuck, not known, evictions by a queue, refused, needs growth, answered, the
+    gravest first."""
     found = set(statuses)
     return next((status for status in _GRAVEST_FIRST if status in found), ExitStatus.ANSWERED)

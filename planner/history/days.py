@@ -74,6 +74,7 @@ class DayOfVerdicts(Record):
     stuck: int
     needs_growth: int
     unknown: int
+    evictions_by_queue: int = 0
 
 
 class TrendLine(Record):
@@ -90,7 +91,12 @@ class TrendLine(Record):
     order_by: str = ""
 
 
-IN_TROUBLE: Final = {Verdict.STUCK.value: 0, Verdict.NEEDS_GROWTH.value: 1, Verdict.UNKNOWN.value: 2}
+IN_TROUBLE: Final = {
+    Verdict.STUCK.value: 0,
+    Verdict.EVICTIONS_BY_QUEUE.value: 1,
+    Verdict.NEEDS_GROWTH.value: 2,
+    Verdict.UNKNOWN.value: 3,
+}
 
 
 def _summed(

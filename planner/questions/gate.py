@@ -199,7 +199,8 @@ def _at_worst(part: GatedWorkload) -> str:
 
 
 def _about(part: GatedWorkload) -> str:
-    return duration(part.seconds) if part.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH) else ""
+    ends = (Verdict.COMPLETES, Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE)
+    return duration(part.seconds) if part.verdict in ends else ""
 
 
 def _gpus(part: GatedWorkload) -> str:

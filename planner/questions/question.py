@@ -47,6 +47,7 @@ EXIT: Final = {
     Verdict.COMPLETES: ExitStatus.ANSWERED,
     Verdict.STUCK: ExitStatus.STUCK,
     Verdict.NEEDS_GROWTH: ExitStatus.NEEDS_GROWTH,
+    Verdict.EVICTIONS_BY_QUEUE: ExitStatus.EVICTIONS_BY_QUEUE,
     Verdict.UNKNOWN: ExitStatus.NOT_KNOWN,
 }
 

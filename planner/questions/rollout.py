@@ -256,7 +256,7 @@ def facts(answer: RolloutResult) -> Iterator[Fact]:
 
 
 def _ends(verdict: Verdict) -> bool:
-    return verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH)
+    return verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE)
 
 
 def timeline_rows(rollouts: Iterable[WorkloadRollout]) -> list[Row]:

@@ -23,7 +23,13 @@ from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled, manifest_namespace, prepare, unread_files
 
-_RANK: Final = {Verdict.COMPLETES: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.STUCK: 3}
+_RANK: Final = {
+    Verdict.COMPLETES: 0,
+    Verdict.NEEDS_GROWTH: 1,
+    Verdict.EVICTIONS_BY_QUEUE: 2,
+    Verdict.UNKNOWN: 3,
+    Verdict.STUCK: 4,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from planner.remedies.stages import Acted, Replay, Stage, apart, led, replay
 from planner.rollout.answers import Step
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.queued import held, let_in
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
@@ -324,6 +325,8 @@ def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
         return (f"not known: {said}" if said else ""), not said
     if one.queued.unknown:
         return f"not known: {one.queued.unknown}", False
+    if one.evicts:
+        return f"its pods start once {eviction_words(one.evicts)}", True
     return (one.queued.said if one.queued.keeps_out else ""), True
 
 

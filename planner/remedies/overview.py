@@ -32,7 +32,13 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 
 _JUDGED_BY: Final = frozenset(kind.name for kind in (NODE, POD, *ROLLING))
-_TROUBLE: Final = {Verdict.STUCK: 0, Verdict.NEEDS_GROWTH: 1, Verdict.UNKNOWN: 2, Verdict.COMPLETES: 3}
+_TROUBLE: Final = {
+    Verdict.STUCK: 0,
+    Verdict.EVICTIONS_BY_QUEUE: 1,
+    Verdict.NEEDS_GROWTH: 2,
+    Verdict.UNKNOWN: 3,
+    Verdict.COMPLETES: 4,
+}
 
 
 class WorkloadOverview(WorkloadOutcome):

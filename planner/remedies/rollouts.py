@@ -56,6 +56,7 @@ from planner.rollout.meanwhile import (
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.queued import crowded, found_of_queues
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import sample
@@ -140,7 +141,8 @@ def rollout(
         workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
-    stuck = next((p for p in parts if p.verdict is not Verdict.COMPLETES), None)
+    stuck = next((p for p in parts if p.verdict in (Verdict.STUCK, Verdict.UNKNOWN)), None)
+    is_evicting = any(one.evicts for one in prepared.revisions)
     unknown = tuple(
         (r.after.key, u)
         for first in prepared.revisions
@@ -167,7 +169,8 @@ def rollout(
     cures: tuple[VolumeCure, ...] = ()
     if stuck is not None and stuck.reason is Reason.VOLUME_ATTACHED and scenario.with_remedies and is_sure:
         cures = tuple(find_volume_cures(asked, beside or Beside(), run, stuck.workload, seed=scenario.seed))
-    shown = stuck or max(parts, key=lambda p: p.seconds)
+    evicting = next((p for p in parts if p.verdict is Verdict.EVICTIONS_BY_QUEUE), None)
+    shown = stuck or evicting or max(parts, key=lambda p: p.seconds)
     sentence, headline = jointly(parts, shown, but)
     findings = (
         *prepared.findings,
@@ -216,7 +219,9 @@ def rollout(
         meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
         apply=_applied(prepared.snapshot, scenario, planned.asked),
     )
-    if stuck is not None and pools and stuck.reason in GROWING_REASONS:
+    if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
+        unknown += ((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom queues")),)
+    elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
         run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)

@@ -26,6 +26,7 @@ class Verdict(StrEnum):
     COMPLETES = "completes"
     STUCK = "stuck"
     NEEDS_GROWTH = "needs_growth"  # completes if a node pool may grow
+    EVICTIONS_BY_QUEUE = "evictions_by_queue"  # completes once Kueue has evicted other workloads for it
     UNKNOWN = "unknown"  # the snapshot lacks something the answer depends on
 
 
@@ -254,6 +255,14 @@ class RolloutOutcome(Record):
     sentence: Text
 
 
+class QueueEviction(Record):
+    """A workload that Kueue evicts for a change: `pods` of it go; `becomes`: what comes of it then, as the verb of a sentence."""
+
+    workload: str
+    pods: int
+    becomes: Text
+
+
 class WorkloadOutcome(RolloutOutcome, kw_only=False):  # its own field comes first
     """The same of a workload that is named."""
 
@@ -291,6 +300,7 @@ class WorkloadRollout(WorkloadOutcome):
     shown_peak_pods: int | None = None  # of the placement that is shown, where it is another number than in the worst
     shown_lowest_ready: int | None = None
     is_lowest_bound: bool = False  # no placement comes to fewer Ready pods
+    evicts: tuple[QueueEviction, ...] = ()  # whom Kueue evicts before it lets its new pods in
 
 
 class Placement(Sequence[tuple[str, str, str]]):
@@ -362,7 +372,7 @@ class RolloutResult(RolloutOutcome):
 
     def __post_init__(self) -> None:
         check_answer(
-            passes=self.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH),
+            passes=self.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE),
             is_called_proven=self.ties is not None and self.ties.proven,
             doubts=self.doubts,
             findings=self.findings,

@@ -21,6 +21,7 @@ from planner.rollout.queued import crowded, let_in
 from planner.rollout.run import Revision, Run, simulate, simulate_alone
 from planner.rollout.surroundings import surroundings
 from planner.rollout.ties import fewest_ready, sample
+from planner.rollout.told import after_evictions_words
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import Impasse, explain
 from planner.rollout.wording import stay_ready
@@ -129,6 +130,10 @@ def glance(cluster: Cluster, revision: Revision, along: Sequence[Revision] = ())
     replicas = len(nodes_with_pods(cluster, workload)) if workload.traits.is_per_node else workload.pods_wanted
     reason, headline = (why.reason, why.headline) if why else (Reason.NONE, Text(stay_ready(lowest, replicas)))
     said = f"completes in {count(ticks, 'step')}; at worst {lowest:,} of {replicas:,} Ready"
+    if why is None and revision.evicts:
+        verdict = Verdict.EVICTIONS_BY_QUEUE
+        said, named = after_evictions_words(revision, said, headline)
+        headline = Text(named)
     sentence = why.sentence if why else Text(said)
     if unknown is not None:
         reason = reason if why and not is_blind(cluster, revision) else Reason.UNKNOWN

@@ -3,7 +3,7 @@
 ::
 
     [gate]
-    fail = ["stuck", "unknown", "unsure_growth"]  # what fails; the rest is told and passes
+    fail = ["stuck", "unknown", "evictions_by_queue", "unsure_growth"]  # what fails; the rest is told and passes
     least_ready = "75%"                           # Ready pods at the worst moment: a number or a share
     most_extra_gpus = 4                           # GPUs that the change takes beyond today
     most_extra_usd_per_month = 2000
@@ -36,10 +36,11 @@ class Failing(StrEnum):
     STUCK = Verdict.STUCK.value
     NEEDS_GROWTH = Verdict.NEEDS_GROWTH.value
     UNKNOWN = Verdict.UNKNOWN.value
+    EVICTIONS_BY_QUEUE = Verdict.EVICTIONS_BY_QUEUE.value  # Kueue evicts others for the change
     UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that nobody states
 
 
-FAILING: Final = (Failing.STUCK, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
+FAILING: Final = (Failing.STUCK, Failing.EVICTIONS_BY_QUEUE, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
 """What fails where no policy says otherwise: docs/decisions/0012-two-doors.md."""
 
 

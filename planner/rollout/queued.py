@@ -51,6 +51,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.admission import Admission
 from planner.rollout.limits import LIMITS
+from planner.rollout.queue_evictions import after_evictions, evicted_pods, evictions
 from planner.rollout.run import Queued, Revision, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.kueue.clusters import lacking, name_of, played, why
@@ -97,11 +98,33 @@ def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision,
     for (space, name), places in groups.items():
         asked |= _together(snapshot, space, name, {each: asked[each] for each in places}, revisions)
     workloads = {each.key: each for one in asked.values() for each in one.workloads}
-    found = played(replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *workloads.values())))
+    lined_up = replace(snapshot, queued_workloads=(*snapshot.queued_workloads, *workloads.values()))
+    found = played(lined_up)
     return tuple(
-        _as_let_in(snapshot, revision, asked[place], found) if place in asked else revision
+        _evicting(lined_up, _as_let_in(snapshot, revision, asked[place], found), asked, place, found) if place in asked else revision
         for place, revision in enumerate(revisions)
     )  # fmt: skip
+
+
+def _evicting(
+    lined_up: Snapshot, one: Revision, asked: Mapping[int, _Asked], place: int, found: Mapping[str, Verdict]
+) -> Revision:
+    """The change with whom Kueue evicts for it, and who else is let in once they have gone: of whom it lets in."""
+    mine = [found[each.key] for each in asked[place].workloads]
+    if one.queued is None or one.queued.unknown or one.queued.keeps_out or not any(each.targets for each in mine):
+        return one
+    then = after_evictions(lined_up, [found[each.key] for every in asked.values() for each in every.workloads])
+    records = {each.key: each for each in lined_up.queued_workloads}
+    gone = [evicted_pods(lined_up, records[target.held.key]) for each in mine for target in each.targets]
+    return replace(
+        one,
+        queued=replace(
+            one.queued,
+            evicts=evictions(lined_up, then, mine),
+            evicted=frozenset[str]().union(*gone),
+            beside=tuple(let_in_now(then, outcomes=(Outcome.LET_IN, Outcome.EVICTS))),
+        ),
+    )
 
 
 @once_a_snapshot
@@ -296,14 +319,17 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
     """Why what is let in may find its places taken, "" where it doesn't: others that Kueue lets in now come as well."""
     if not any(one.queued is not None and not one.queued.keeps_out and one.queued.said for one in revisions):
         return ""
-    others = [*let_in_now(cluster.snapshot, {one.after.key for one in revisions}, (Outcome.LET_IN, Outcome.EVICTS))]
+    names = {one.after.key for one in revisions}
+    others = [*let_in_now(cluster.snapshot, names, (Outcome.LET_IN, Outcome.EVICTS))]
+    beside = (each for one in revisions if one.queued is not None for each in one.queued.beside)
+    others += {each.after.key: each for each in beside if each.after.key not in {one.after.key for one in others}}.values()
     if not others:
         return ""
     run = simulate(cluster, [*others, *revisions])
     if not run.is_cut and all(run.done[revision.after.key] for revision in revisions):
         return ""
-    names = listing([revision.after.name for revision in others])
-    return f"Kueue lets in {names}, too, and beside them not all of its pods may find nodes"
+    also = listing([revision.after.name for revision in others])
+    return f"Kueue lets in {also}, too, and beside them not all of its pods may find nodes"
 
 
 def let_in_now(
@@ -432,7 +458,7 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
     own = {each.key for each in asked.workloads}
     if unknown := _doubt(snapshot, one, mine, found):
         return _unknown(one, unknown)
-    out = [each for each in mine if each.outcome is not Outcome.LET_IN]
+    out = [each for each in mine if each.outcome not in (Outcome.LET_IN, Outcome.EVICTS)]
     said = str(why(out[0], _names(snapshot))) if out else ""
     if out and out[0].outcome is Outcome.QUOTA:
         said = f"{said} in ClusterQueue {out[0].queue}"
@@ -453,14 +479,14 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
 def _doubt(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], found: Mapping[str, Verdict]) -> str:
     """Why what Kueue does isn't known."""
     for each in mine:
-        if each.outcome is Outcome.EVICTS:
+        if each.outcome is Outcome.EVICTS and one.before is not None:
             victims = listing([_names(snapshot).get(target.held.key, target.held.key) for target in each.targets])
             return f"Kueue would evict {victims} for it, and what becomes of them and of their places isn't played"
         if each.outcome in (Outcome.UNKNOWN, Outcome.CHECK):
             return str(why(each, {})) or "what its queue does isn't known"
         if each.outcome is Outcome.NEVER and any(not lack.flavor for lack in each.lacks):
             return f"{why(each, {})}, unless Kueue's configuration leaves that out, which is in no object"
-        if each.outcome is Outcome.LET_IN and any(
+        if each.outcome in (Outcome.LET_IN, Outcome.EVICTS) and any(
             given.pods != asked.count for given, asked in zip(each.given, _sets(snapshot, one), strict=True)
         ):
             return "Kueue would let it in with fewer pods, which isn't played"

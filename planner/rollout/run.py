@@ -15,7 +15,7 @@ from planner.ground.words import duration, listing, short_name
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import QueueEviction, Verdict
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.beside import beside, everybody, evictions_met
 from planner.rollout.by_themselves import Bound
@@ -47,11 +47,22 @@ _LOOKS: Final = 2  # from how many first moments on the rest may be counted: who
 
 
 class Queued(Record):
-    """What Kueue does with the pods of a change: `said` in words, or why that isn't known; `keeps_out`: it lets none of them in."""
+    """What Kueue does with the pods of a change.
+
+    Attributes
+    ----------
+    said, unknown : in words, or why that isn't known
+    keeps_out : it lets none of them in
+    evicts, evicted : whom it evicts before it lets them in, and the uids of the pods that go with them
+    beside : who else is let in once those have gone
+    """
 
     said: str = ""
     unknown: str = ""
     keeps_out: bool = False
+    evicts: tuple[QueueEviction, ...] = ()
+    evicted: frozenset[str] = frozenset()
+    beside: tuple[Revision, ...] = ()
 
 
 class Revision(Record):
@@ -104,6 +115,11 @@ class Revision(Record):
             self, after=change.after, has_new_template=self.has_new_template or change.has_new_template,
             never_ready=change.never_ready, times=change.times or self.times, is_promoted=change.is_promoted,
         )  # fmt: skip
+
+    @property
+    def evicts(self) -> tuple[QueueEviction, ...]:
+        """Whom Kueue evicts for it."""
+        return () if self.queued is None else self.queued.evicts
 
     @property
     def templates(self) -> tuple[tuple[Template, int], ...]:
@@ -275,8 +291,12 @@ class Run:
         return PodCounts(self.simulation.cluster, [self.simulation.pods.live(index) for index in indices])
 
     def _begin(self, some: Sequence[Revision]) -> None:
-        """Changes are made, back to back."""
+        """Changes are made, back to back; pods that Kueue evicts for them go first."""
         simulation = self.simulation
+        evicted = frozenset[str]().union(*(r.queued.evicted for r in some if r.queued is not None))
+        for index, pod in enumerate(simulation.snapshot.pods) if evicted else ():
+            if pod.uid in evicted:
+                simulation.delete(simulation.pods.live(index))
         begun = {r.after.key: _started(simulation, r) for r in some}
         for key, controller in begun.items():
             self.waited[key] = self._clock.seconds
@@ -580,7 +600,9 @@ class Run:
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def verdict(self, key: str) -> Verdict:
         """Of a changed workload."""
-        return Verdict.COMPLETES if self.done[key] else Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
+        if self.done[key]:
+            return Verdict.EVICTIONS_BY_QUEUE if self.changed[key].evicts else Verdict.COMPLETES
+        return Verdict.UNKNOWN if self.is_cut else Verdict.STUCK
 
     def lowest_ready(self, key: str) -> int:
         """The fewest Ready pods of a changed workload at any quiet moment since its change. Where that comes later than the first of all,
@@ -667,9 +689,8 @@ def simulate(
 
 def simulate_alone(cluster: Cluster, revision: Revision) -> Run:
     """The same of one change, without the waiting pods that it doesn't meet; what they come to isn't played."""
-    left_out = (
-        None if cluster.later or evictions_met(cluster, [revision.after]) else bystanders(cluster, revision.after)
-    )
+    is_met = cluster.later or revision.evicts or evictions_met(cluster, [revision.after])
+    left_out = None if is_met else bystanders(cluster, revision.after)
     if left_out is not None:
         run = simulate(cluster, [revision], left_out=left_out.lines)
         if stayed_apart(run.simulation, left_out):

@@ -36,6 +36,7 @@ from planner.rollout.cures import cures, with_cures
 from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
+from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
 from planner.rollout.timing import PodTimes, seconds_at
@@ -158,8 +159,9 @@ def jointly(parts: Sequence[WorkloadRollout], shown: WorkloadRollout, but: str |
             less_sure(f"completes: all {every} rollouts finish together", but),
             Text(f"all {every} finish together, in about {takes}"),
         )
-    first = parts[done.index(False)]
-    some, verb = f"{sum(done):,} of {every}", "" if first.verdict is Verdict.NEEDS_GROWTH else "is "
+    first = parts[done.index(False)] if shown.verdict is Verdict.COMPLETES else shown
+    is_once = first.verdict in (Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE)
+    some, verb = f"{sum(done):,} of {every}", "" if is_once else "is "
     return (
         less_sure(f"{some} rollouts finish; {first.workload} {verb}{shown.sentence}", but),
         Text(f"{some} finish; of {short_name(first.workload)} {shown.headline}"),
@@ -243,6 +245,8 @@ def workload_rollout(
         if why
         else _completes(run, revision, worst.lowest_ready, seconds, end, ties)
     )
+    if why is None and revision.evicts:
+        sentence, headline = after_evictions_words(revision, sentence, headline)
     deadline = after.progress_deadline_seconds
     return WorkloadRollout(
         workload=key,
@@ -275,7 +279,15 @@ def workload_rollout(
         startup_seconds=pod_times.startup_seconds,
         startup_source=pod_times.source,
         termination_seconds=pod_times.termination_seconds,
+        evicts=revision.evicts,
     )
+
+
+def after_evictions_words(revision: Revision, sentence: str, headline: str | Text) -> tuple[str, str]:
+    """The words of a rollout that completes, where Kueue evicts others for it first."""
+    others = listing([one.workload for one in revision.evicts], 3)
+    said = f"completes once {eviction_words(revision.evicts)}; {sentence.removeprefix('completes: ')}"
+    return said, f"Kueue evicts {others} for it; {headline}"
 
 
 def _end(run: Run, key: str) -> int:

@@ -8,11 +8,18 @@ from planner.ground.words import Text
 from planner.ground.words import sentence as as_sentence
 from planner.rollout.answers import Reason, Verdict
 
-GLYPH: Final = {Verdict.COMPLETES: "✓", Verdict.STUCK: "✗", Verdict.NEEDS_GROWTH: "△", Verdict.UNKNOWN: "?"}
+GLYPH: Final = {
+    Verdict.COMPLETES: "✓",
+    Verdict.STUCK: "✗",
+    Verdict.NEEDS_GROWTH: "△",
+    Verdict.EVICTIONS_BY_QUEUE: "▽",
+    Verdict.UNKNOWN: "?",
+}
 WORD: Final = {
     Verdict.COMPLETES: "Completes",
     Verdict.STUCK: "Stuck",
     Verdict.NEEDS_GROWTH: "Needs growth",
+    Verdict.EVICTIONS_BY_QUEUE: "Evicts others",
     Verdict.UNKNOWN: "Unknown",
 }
 REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # where the word itself says too little

@@ -572,6 +572,10 @@ def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is
         return Review(workload=key, warning=_warning(f"{_STUCK}{but}: ", told), is_stuck=True)
     if verdict is Verdict.UNKNOWN or is_younger:
         return Review(workload=key, silence=Silence.NOT_KNOWN)
+    if verdict is Verdict.EVICTIONS_BY_QUEUE:
+        said = str(told.rollout.sentence)
+        warning = _warning(_EVICTS, replace(told, why=said)) if is_failed else ""
+        return Review(workload=key, warning=warning, silence=None if is_failed else Silence.BY_POLICY)
     if verdict is Verdict.NEEDS_GROWTH and is_failed:
         return Review(workload=key, warning=_warning(_UNSURE, told))
     if told.failed:
@@ -674,6 +678,7 @@ _WHO_TELLS: Final = "headroom gate looks for ways out"
 _ASIDE: Final = re.compile(r" \([^()]*\)")  # what can go before anything else
 _STUCK: Final = "headroom: this rollout would be stuck"
 _UNSURE: Final = "headroom: this rollout needs nodes that may not come by themselves: "
+_EVICTS: Final = "headroom: Kueue evicts other workloads for this: "
 _FAILED: Final = "headroom: this rollout waits for new nodes, and they may not come: "
 _FEW: Final = "headroom: this rollout is against the policy: "
 

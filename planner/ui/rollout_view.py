@@ -195,7 +195,7 @@ def _figures(result: RolloutResult) -> None:
             label = "GPUs in use" if len(gpus) == 1 else words.literal(f"{name} in use")
             told = f"Most {words.literal(name)} held at once by all pods of the cluster, of all that its nodes have."
             tiles.share(label, result.peak_held.get(name, 0), result.capacity[name], hint=told)
-        is_over = first.verdict in (Verdict.COMPLETES, Verdict.NEEDS_GROWTH)
+        is_over = first.verdict not in (Verdict.STUCK, Verdict.UNKNOWN)
         tiles.show("Takes about", words.duration(first.seconds) if is_over else "never", hint=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         tiles.show("Pods left waiting", waiting, hint="In the whole cluster.")

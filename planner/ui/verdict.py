@@ -16,12 +16,14 @@ COLOUR: Final[dict[Verdict, _Colour]] = {
     Verdict.COMPLETES: "green",
     Verdict.STUCK: "red",
     Verdict.NEEDS_GROWTH: "orange",
+    Verdict.EVICTIONS_BY_QUEUE: "orange",
     Verdict.UNKNOWN: "gray",
 }
 _ICON = {
     Verdict.COMPLETES: ":material/check_circle:",
     Verdict.STUCK: ":material/block:",
     Verdict.NEEDS_GROWTH: ":material/trending_up:",
+    Verdict.EVICTIONS_BY_QUEUE: ":material/logout:",
 }
 
 
@@ -33,13 +35,12 @@ def title(verdict: Verdict, headline: str | Text) -> str:
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:
     """The verdict's box: colour, icon and title say the same; the title in a dozen words, the details under it."""
     said = details(verdict, sentence)
-    head = title(
-        verdict, headline if verdict in (Verdict.STUCK, Verdict.NEEDS_GROWTH) else ""
-    )  # else the sentence is as short
+    is_shorter = verdict not in (Verdict.COMPLETES, Verdict.UNKNOWN)  # of these the sentence is as short
+    head = title(verdict, headline if is_shorter else "")
     if verdict is Verdict.UNKNOWN:
         unknown(head, said)
     else:
-        box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error, Verdict.NEEDS_GROWTH: st.warning}[verdict]
+        box = {Verdict.COMPLETES: st.success, Verdict.STUCK: st.error}.get(verdict, st.warning)
         box(literal(said), title=literal(head), icon=_ICON[verdict])
 
 

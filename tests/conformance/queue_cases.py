@@ -4,7 +4,7 @@ and whether a rollout completed. An answer *not known* is neither right nor wron
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,10 @@ from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate
 from planner.questions.gate import GateSettings
-from planner.scheduling.kueue.clusters import played
+from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.queue_evictions import after_evictions, evictions
+from planner.rollout.queued import let_in
+from planner.scheduling.kueue.clusters import name_of, played
 from planner.scheduling.kueue.play import Outcome
 from tests.capacity.teams import KINDS
 from tests.conformance.applied_cases import answer_to_patch
@@ -23,7 +26,7 @@ from tests.conformance.comparison import Comparison, each_case
 
 UNKNOWN = "not known"
 _LISTED = (*KINDS, "RayCluster", "RayJob", "JobSet", "LeaderWorkerSet", "ControllerRevision")
-_SAYS = {ExitStatus.ANSWERED: "let in", ExitStatus.NOT_KNOWN: UNKNOWN}
+_SAYS = {ExitStatus.ANSWERED: "let in", ExitStatus.EVICTIONS_BY_QUEUE: "let in", ExitStatus.NOT_KNOWN: UNKNOWN}
 
 
 def compare(folder: Path) -> Iterator[Comparison]:
@@ -41,9 +44,28 @@ def _compare_case(name: str, case: dict[str, Any]) -> Iterator[Comparison]:
     is_ordered = "release" in act and len(set(_queues(case))) > 1
     yield Comparison(name, family, "in order" if is_ordered else "verdict", expected, got, agrees, not is_ordered)
     yield Comparison(name, family, "known", len(got), len(known), len(got) == len(known))
+    if "patch" not in act and not is_ordered and (victims := _victims(snapshot, case)) != ({}, {}):
+        yield Comparison(name, family, "evicted", *victims, victims[0] == victims[1])
     if "release" not in act:
         let_in = sorted(key for key, one in played(snapshot).items() if one.outcome is Outcome.LET_IN)
         yield Comparison(name, family, "at rest", [], let_in, not let_in, is_verdict=True)
+
+
+def _victims(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """Whom Kueue evicted for others, and whether they got quota again: as recorded, and as Headroom says it."""
+    act, outcome = case["act"], case["outcome"]
+    if "create" in act:
+        prepared = prepare(snapshot, Scenario(manifest=_listed(act["create"])))
+        evicts = [one for revision in let_in(prepared.snapshot, prepared.revisions) for one in revision.evicts]
+    else:
+        then = with_changes(snapshot, parse_changes(f"quota:{act['quota']}")) if "quota" in act else snapshot
+        evicts = list(evictions(then, after_evictions(then, played(then).values()), played(then).values()))
+    keys = {name_of(one): one.key for one in snapshot.queued_workloads}
+    said = {"is let in ": "quota", "is deleted": "gone", "waits agai": "waits"}
+    got = {keys[one.workload]: said.get(str(one.becomes)[:10], UNKNOWN) for one in evicts}
+    evicted = [step[1] for step in outcome["trail"] if step[0] == "evicted" and step[2] == "Preempted"]
+    left = outcome["workloads"]
+    return {one: "gone" if one not in left else "quota" if left[one]["reserved"] else "waits" for one in evicted}, got
 
 
 def _queues(case: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -57,8 +79,7 @@ def _answers(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str
     """What was recorded, and what Headroom says."""
     act, outcome = case["act"], case["outcome"]
     if "create" in act:
-        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": act["create"]})
-        status = gate.answer(snapshot, GateSettings(manifest=text)).exit_status
+        status = gate.answer(snapshot, GateSettings(manifest=_listed(act["create"]))).exit_status
         return {"created": _became_of_new(outcome)}, {"created": _SAYS.get(ExitStatus(status), "waits")}
     if "patch" in act:
         done = "refused" if outcome.get("refused") else "complete" if outcome["done"] else "stuck"
@@ -67,10 +88,15 @@ def _answers(snapshot: Snapshot, case: Mapping[str, Any]) -> tuple[dict[str, str
     then = with_changes(snapshot, parse_changes(f"quota:{quota}")) if quota else snapshot
     got, expected = {}, {}
     for key, verdict in played(then).items():
-        is_unknown = verdict.outcome in (Outcome.UNKNOWN, Outcome.EVICTS, Outcome.CHECK)
-        got[key] = UNKNOWN if is_unknown else "quota" if verdict.outcome is Outcome.LET_IN else "waits"
+        is_unknown = verdict.outcome in (Outcome.UNKNOWN, Outcome.CHECK)
+        is_in = verdict.outcome in (Outcome.LET_IN, Outcome.EVICTS)
+        got[key] = UNKNOWN if is_unknown else "quota" if is_in else "waits"
         expected[key] = "quota" if outcome["workloads"][key]["reserved"] else "waits"
     return expected, got
+
+
+def _listed(objects: Sequence[Mapping[str, Any]]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
 
 def _became_of_new(outcome: Mapping[str, Any]) -> str:

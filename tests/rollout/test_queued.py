@@ -111,11 +111,11 @@ def test_resources_that_no_group_has_may_be_left_out_by_configuration(snapshot: 
     assert "no resource group has cpu, unless Kueue's configuration leaves that out" in str(found.sentence)
 
 
-def test_a_priority_class_may_evict_and_that_is_not_known() -> None:
+def test_a_priority_class_may_evict() -> None:
     high = {"apiVersion": API, "kind": "WorkloadPriorityClass", "metadata": {"name": "high"}, "value": 1000}
     found = asked(read([*teams(), high]), job(8, namespace="team-a", labels={"kueue.x-k8s.io/priority-class": "high"}))
-    assert found.verdict is Verdict.UNKNOWN
-    assert "Kueue would evict Job/team-a/" in str(found.sentence)
+    assert found.verdict is Verdict.EVICTIONS_BY_QUEUE
+    assert "Kueue has evicted Job/team-a/" in str(found.sentence)
 
 
 def test_two_jobs_share_one_quota() -> None:

@@ -1,0 +1,115 @@
+"""Whom Kueue evicts for a change, and what becomes of them: their pods go, and the queues are played again with the victims in line.
+
+Source: kueue at ff69552e79ad, `pkg/scheduler/preemption/preemption.go` (`IssuePreemptions`), `pkg/controller/jobframework/reconciler.go`
+(an evicted job is stopped and waits again), `pkg/controller/jobs/pod/pod_controller.go` (`Stop`: its pods are deleted),
+`pkg/workload/workload.go` (`GetQueueOrderTimestamp`: whoever is preempted keeps its place by its age).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from planner.ground.records import replace
+from planner.ground.vocabulary import KUEUE_POD_GROUP
+from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.kubernetes.kinds import POD
+from planner.kubernetes.owners import uids_below
+from planner.kubernetes.records import FrozenMap, GrantedSet, QueuedWorkload, Snapshot
+from planner.rollout.answers import QueueEviction
+from planner.scheduling.kueue.clusters import name_of, played, why
+from planner.scheduling.kueue.play import Outcome, Verdict
+from planner.scheduling.kueue.standing import ADMITTED, EVICTED, RESERVED
+
+GROWTH_BESIDE: Final = "what node pools bring beside Kueue's evictions isn't played"
+_IN: Final = (Outcome.LET_IN, Outcome.EVICTS)
+
+
+def after_evictions(snapshot: Snapshot, verdicts: Iterable[Verdict]) -> Snapshot:
+    """The snapshot once those of `verdicts` that get quota have it, and whom Kueue evicts for them waits again."""
+    given = {one.key: one for one in verdicts if one.outcome in _IN}
+    victims = {target.held.key for one in given.values() for target in one.targets}
+    return replace(
+        snapshot,
+        queued_workloads=tuple(
+            _admitted(one, given[one.key]) if one.key in given else _evicted(one) if one.key in victims else one
+            for one in snapshot.queued_workloads
+            if one.key not in victims or not _ends(snapshot, one)
+        ),
+    )
+
+
+def _ends(snapshot: Snapshot, record: QueuedWorkload) -> bool:
+    """Whether it is gone with its pods: Kueue deletes them, and no controller makes others."""
+    uids = evicted_pods(snapshot, record)
+    pods = [pod for pod in snapshot.pods if pod.uid in uids]
+    is_of_pods = record.owner is None or record.owner.kind == POD.name
+    return is_of_pods and bool(pods) and all(pod.owner is None for pod in pods)
+
+
+def _admitted(one: QueuedWorkload, verdict: Verdict) -> QueuedWorkload:
+    granted = tuple(
+        GrantedSet(name=str(n), count=1, flavors=FrozenMap({resource: flavor}), use=FrozenMap({resource: amount}))
+        for n, ((flavor, resource), amount) in enumerate(verdict.uses.items())
+    )
+    conditions = FrozenMap({**one.conditions, RESERVED: "True/", ADMITTED: "True/"})
+    return replace(one, admitted_by=verdict.queue, granted=granted, conditions=conditions)
+
+
+def _evicted(one: QueuedWorkload) -> QueuedWorkload:
+    kept = {name: said for name, said in one.conditions.items() if name not in (RESERVED, ADMITTED)}
+    conditions = FrozenMap({**kept, EVICTED: "True/Preempted"})
+    return replace(one, admitted_by="", granted=(), counted=(), checks=FrozenMap(), conditions=conditions)
+
+
+def evictions(snapshot: Snapshot, then: Snapshot, verdicts: Iterable[Verdict]) -> tuple[QueueEviction, ...]:
+    """Whom Kueue evicts for those of `verdicts`; `then`: the snapshot after it (`after_evictions`)."""
+    records = {one.key: one for one in snapshot.queued_workloads}
+    keys = dict.fromkeys(target.held.key for one in verdicts for target in one.targets)
+    names = {key: name_of(record) for key, record in records.items()}
+    later = played(then)
+    return tuple(
+        QueueEviction(
+            workload=names[key], pods=len(evicted_pods(snapshot, records[key])), becomes=_becomes(later.get(key), names)
+        )
+        for key in keys
+        if key in records
+    )
+
+
+def evicted_pods(snapshot: Snapshot, record: QueuedWorkload) -> frozenset[str]:
+    """The uids of the pods that go with a Workload of Kueue's: those of its group, its one Pod, or all below its owner."""
+    owner = record.owner
+    if record.is_group or owner is None:
+        return frozenset(
+            pod.uid
+            for pod in snapshot.pods
+            if pod.namespace == record.namespace
+            and not pod.is_terminal
+            and record.name in (pod.labels.get(KUEUE_POD_GROUP), pod.annotations.get(KUEUE_POD_GROUP))
+        )
+    if owner.kind == POD.name:
+        pods = (pod for pod in snapshot.pods if (pod.namespace, pod.name) == (record.namespace, owner.name))
+        return frozenset(pod.uid for pod in pods if not pod.is_terminal)
+    return uids_below(snapshot, owner.key(record.namespace))
+
+
+def _becomes(verdict: Verdict | None, names: Mapping[str, str]) -> Text:
+    """What a victim comes to by the rules of its queue, as far as they tell."""
+    if verdict is None:
+        return Text("is deleted, and no controller makes it anew")
+    said = why(verdict, names)
+    if verdict.outcome is Outcome.LET_IN:
+        return Text(f"is let in again elsewhere ({said})")
+    if verdict.outcome is Outcome.EVICTS:
+        others = listing([names.get(target.held.key, target.held.key) for target in verdict.targets])
+        return Text(f"evicts {others} in turn")
+    if verdict.outcome in (Outcome.UNKNOWN, Outcome.CHECK):
+        return Text(f"waits again, for how long isn't known ({said})")
+    return Text(f"waits again ({said})" if said else "waits again")
+
+
+def eviction_words(some: Iterable[QueueEviction]) -> Text:
+    """``Kueue has evicted Job/team-a/old (4 pods), which waits again``; "" where it evicts nobody."""
+    parts = [f"{one.workload} ({count(one.pods, 'pod')}), which {one.becomes}" for one in some]
+    return Text(f"Kueue has evicted {listing(parts)}") if parts else NO_WORDS
