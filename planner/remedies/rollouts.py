@@ -220,7 +220,9 @@ def rollout(
         apply=_applied(prepared.snapshot, scenario, planned.asked),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
-        unknown += ((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom queues")),)
+        unknown += (
+            (stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom queues")),
+        )
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (

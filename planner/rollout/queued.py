@@ -322,7 +322,9 @@ def crowded(cluster: Cluster, revisions: Sequence[Revision]) -> str:
     names = {one.after.key for one in revisions}
     others = [*let_in_now(cluster.snapshot, names, (Outcome.LET_IN, Outcome.EVICTS))]
     beside = (each for one in revisions if one.queued is not None for each in one.queued.beside)
-    others += {each.after.key: each for each in beside if each.after.key not in {one.after.key for one in others}}.values()
+    others += {
+        each.after.key: each for each in beside if each.after.key not in {one.after.key for one in others}
+    }.values()
     if not others:
         return ""
     run = simulate(cluster, [*others, *revisions])

@@ -48,7 +48,9 @@ def urgent(gpus: int = 8, **more: Any) -> Object:
 
 
 def asked(snapshot: Snapshot, *objects: Object, **more: Any) -> RolloutResult:
-    return rollout(snapshot, Scenario(manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})), **more)
+    return rollout(
+        snapshot, Scenario(manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})), **more
+    )
 
 
 def test_who_is_evicted_is_named_with_what_becomes_of_it() -> None:
