@@ -491,7 +491,7 @@ def test_a_suspended_job_that_waits_is_named(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("name", "labels", "verdict"),
     [
-        ("default", {}, Verdict.UNKNOWN),  # Kueue labels the Job with it, and would evict for it
+        ("default", {}, Verdict.EVICTIONS_BY_QUEUE),  # Kueue labels the Job with it, and evicts for it
         ("other", {}, Verdict.STUCK),
         ("default", {"kueue.x-k8s.io/priority-class": "low"}, Verdict.STUCK),
     ],
@@ -504,7 +504,7 @@ def test_the_priority_class_called_default_is_of_what_names_none(name: str, labe
     ]
     found = asked(read([*teams(), *classes]), job(8, namespace="team-a", labels=labels))
     assert found.verdict is verdict
-    assert ("Kueue would evict Job/team-a/" in str(found.sentence)) == (verdict is Verdict.UNKNOWN)
+    assert ("Kueue has evicted Job/team-a/" in str(found.sentence)) == (verdict is Verdict.EVICTIONS_BY_QUEUE)
 
 
 def of_a_group(*numbers: int, total: str = "2", name: str = "g", gpus: int = 8) -> str:
