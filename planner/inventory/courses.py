@@ -22,7 +22,8 @@ NOT_RECORDED: Final = "by-rules"
 
 class Course(Record):
     """What is to be placed for a change: `sets`, pod by pod or as its kind has it. `old`: whose place they take, `leaving`: the uids of
-    those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop."""
+    those that go before. `idle`: none of its pods moves. `refused`: the change is, and why, as a sentence without a full stop. `ignored`:
+    nothing comes of it, ever, and why."""
 
     way: Way
     updates: Updates
@@ -31,6 +32,7 @@ class Course(Record):
     leaving: frozenset[str] = frozenset()
     idle: Idle = Idle.NO
     refused: str = ""
+    ignored: str = ""
 
     def words(self, kind: str) -> str:
         """By whose rules, for a finding."""
@@ -38,9 +40,15 @@ class Course(Record):
 
 
 def course(
-    snapshot: Snapshot, given: Unplayed, there: Unplayed, row: Templated, sets: Sequence[PodsAlike]
+    snapshot: Snapshot,
+    given: Unplayed,
+    there: Unplayed,
+    row: Templated,
+    sets: Sequence[PodsAlike],
+    without_added: Unplayed | None = None,
 ) -> Course | None:
-    """What a manifest's object does to the pods of the one that is there; None where that isn't known. `sets`: what it asks for."""
+    """What a manifest's object does to the pods of the one that is there; None where that isn't known. `sets`: what it asks for;
+    `without_added`: the manifest's object without groups that it adds at the end, where it adds some."""
     updates = row.updates
     if updates is None or not (given.is_told and there.is_told) or row.groups is not None:
         return None
@@ -67,10 +75,13 @@ def course(
         return Course(way=way, updates=updates, sets=tuple(sets), leaving=below if alone else frozenset())
     if is_same and updates.leaves_numbers:
         said = "leaves as many pods as run until something else of it changes"
-        return Course(way=way, updates=updates, refused=f"{updates.project} {said}")
+        return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.THERE, ignored=f"{updates.project} {said}")
+    if without_added is not None and _is_same(without_added, there) and _comes_last(given, without_added, there):
+        # KubeRay adds groups that come last to the cluster that is there (`isClusterSpecHashEqual`, partial)
+        return _grown(snapshot, there, Way.STAYS, updates, sets, more)
     if not is_same and way is Way.BESIDE:
         if {pod.role for pod in given.pods} - {pod.role for pod in there.pods}:
-            return None  # KubeRay adds a group that comes last to the cluster that is there (`isClusterSpecHashEqual`, partial)
+            return None  # which of the groups is the new one hangs on their order
         return Course(way=way, updates=updates, sets=tuple(sets), old=old)
     if not is_same and way is Way.AFTER:
         return Course(way=way, updates=updates, sets=tuple(sets), old=old, leaving=below)
@@ -105,6 +116,12 @@ def _is_same(given: Unplayed, there: Unplayed) -> bool:
     """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied."""
     asked, said = leaves_of(given.said_of_pods), leaves_of(there.said_of_pods)
     return asked <= said and leaves_of(there.applied_of_pods) <= leaves_of(given.paths_of_pods)
+
+
+def _comes_last(given: Unplayed, without_added: Unplayed, there: Unplayed) -> bool:
+    """Whether nothing stood where it adds groups: one without pods might."""
+    added = leaves_of(given.paths_of_pods) - leaves_of(without_added.paths_of_pods)
+    return added.isdisjoint(leaves_of(there.paths_of_pods))
 
 
 def _more(given: Sequence[PodsAlike], there: Sequence[PodsAlike]) -> dict[str, int] | None:

@@ -85,6 +85,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.requests import requested_gpus
+from planner.kubernetes.updates import at
 from planner.kubernetes.versions import GANGS, minor_of
 
 Object = dict[str, Any]
@@ -149,7 +150,7 @@ class PlacedWorkload(Record):
     @property
     def moves_pods(self) -> bool:
         """As `AppliedWorkload.moves_pods`; of one that is suspended what it would make is worth telling."""
-        return self.placed.idle is not Idle.THERE
+        return not self.placed.is_unchanged
 
 
 class UnknownObject(Record):
@@ -667,10 +668,28 @@ def _known_of(
     sameness = compared(given, there, row)
     if sameness is not Sameness.DIFFERENT:
         return sameness
-    changed = course(snapshot, given, there, row, sets) if row is not None else None
+    changed = course(snapshot, given, there, row, sets, _without_added(one, there, row)) if row is not None else None
     if changed is None:
         return _changed(key, _holds(snapshot, key))
     return _refused(key, changed) if changed.refused else changed
+
+
+def _without_added(one: Object, there: Unplayed, row: Templated) -> Unplayed | None:
+    """A manifest's object without the groups that it adds at the end of a list of them; None where it adds none there."""
+    place = row.updates.grows_at if row.updates is not None else ""
+    groups, roles = at(one, place) if place else None, {pod.role for pod in there.pods}
+    if not isinstance(groups, list) or not all(isinstance(group, dict) for group in groups):
+        return None
+    kind_of_group = next(each.role for each in row.sets if each.base == f"{place}[]")
+    kept = [group for group in groups if f"{kind_of_group}-{group.get('groupName')}" in roles]
+    if len(kept) == len(groups) or groups[: len(kept)] != kept:
+        return None
+    *above, last = place.split(".")
+    cut = shortened = dict(one)
+    for name in above:
+        shortened[name] = shortened = dict(shortened[name])
+    shortened[last] = kept
+    return read_unplayed(Shared(), cut)
 
 
 # ── as an API server tells of a write ────────────────────────────────────────────────────────────────────────────────
@@ -745,7 +764,7 @@ def _of_course(changed: Course, row: Templated, metadata: Object, scheduler: str
     placed = Placed(
         sets=changed.sets, gang=row.gang, resource=resource_of(row) if waits else "", waits=(waits,) if waits else (),
         idle=changed.idle, old=changed.old, leaving=changed.leaving, rules=changed.updates.project, scheduler=scheduler,
-        course=changed.words(row.kind),
+        course="" if changed.ignored else changed.words(row.kind), never=changed.ignored,
     )  # fmt: skip
     return _placed_as(row.kind, str(metadata["namespace"]), metadata, placed, placed.pods)
 

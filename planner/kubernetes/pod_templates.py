@@ -183,6 +183,7 @@ class Placed(Record):
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these.
+    `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted, `gpus_at_most`: that they may come to ask for by it; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
@@ -203,6 +204,12 @@ class Placed(Record):
     gpus_at_most: int = 0
     rules: str = ""
     course: str = ""
+    never: str = ""
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether nothing of it changes; not so of what is asked for and never comes."""
+        return self.idle is Idle.THERE and not self.never
 
     @property
     def group_size(self) -> int:

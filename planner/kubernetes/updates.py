@@ -45,6 +45,7 @@ class Updates(Record):
     one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
     has_fixed_number : whether a number of pods that changes is refused as another template is
     leaves_numbers : whether numbers of pods that alone change stay as they run
+    grows_at : a list of groups to which others may be added at its end: these are made beside what runs, and nothing else moves
     held : paths whose values have to stay for an answer: what other object the pods come from
     through : of a kind that makes Deployments: the one role whose Deployment, ``{name}-{role}``, is known
     model, container : a field of that role which is a container, and the name of it
@@ -60,6 +61,7 @@ class Updates(Record):
     one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
     has_fixed_number: bool = False
     leaves_numbers: bool = False
+    grows_at: str = ""
     held: tuple[str, ...] = ()
     through: str = ""
     container: str = ""

@@ -39,6 +39,7 @@ class Reason(StrEnum):
     INSUFFICIENT_RESOURCE = "insufficient_resource"  # nodes match, but others than the old pods hold what is needed
     NEVER_READY = "never_ready"  # new pods start and never become Ready
     QUOTA = "quota"  # ResourceQuota refuses the pods
+    IGNORED = "ignored"  # the object's controller does nothing about this change
     ADMISSION = "admission"  # LimitRange, a missing PriorityClass or Pod Security refuses the pods
     POD_AFFINITY = "pod_affinity"  # (anti-)affinity to other pods leaves no node
     TOPOLOGY_SPREAD = "topology_spread"

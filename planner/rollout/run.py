@@ -15,7 +15,7 @@ from planner.ground.words import duration, listing, short_name
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
-from planner.rollout.answers import QueueEviction, Verdict
+from planner.rollout.answers import QueueEviction, Reason, Verdict
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.beside import beside, everybody, evictions_met
 from planner.rollout.by_themselves import Bound
@@ -53,6 +53,7 @@ class Queued(Record):
     ----------
     said, unknown : in words, or why that isn't known
     keeps_out : it lets none of them in
+    refused : why its webhooks refuse the change, "" where they don't
     evicts, evicted : whom it evicts before it lets them in, and the uids of the pods that go with them
     beside : who else is let in once those have gone
     """
@@ -60,6 +61,7 @@ class Queued(Record):
     said: str = ""
     unknown: str = ""
     keeps_out: bool = False
+    refused: str = ""
     evicts: tuple[QueueEviction, ...] = ()
     evicted: frozenset[str] = frozenset()
     beside: tuple[Revision, ...] = ()
@@ -115,6 +117,13 @@ class Revision(Record):
             self, after=change.after, has_new_template=self.has_new_template or change.has_new_template,
             never_ready=change.never_ready, times=change.times or self.times, is_promoted=change.is_promoted,
         )  # fmt: skip
+
+    @property
+    def never(self) -> tuple[Reason, str] | None:
+        """Why it never completes, whatever its pods do: it is refused, or its controller ignores it; None where it may."""
+        if self.placed is not None and self.placed.never:
+            return Reason.IGNORED, self.placed.never
+        return (Reason.ADMISSION, self.queued.refused) if self.queued is not None and self.queued.refused else None
 
     @property
     def evicts(self) -> tuple[QueueEviction, ...]:
@@ -419,6 +428,7 @@ class Run:
         for key in self.moments:
             one = self.controllers.get(key)
             is_done = one is not None and one.is_complete(simulation) and not self._awaits_ends(one)
+            is_done = is_done and self.changed[key].never is None
             self.done[key] = is_done
             if not is_done or self.finished_at[key] < 0:
                 self.finished_at[key] = simulation.clock.tick - self._waits if is_done else -1

@@ -164,6 +164,9 @@ def explain(run: Run, revision: Revision) -> Impasse:
     if run.is_cut:
         sentence = Text(f"not known: {TOO_LARGE} ({count(run.ticks, 'step')} of it were played)")
         return Impasse(reason=Reason.UNKNOWN, sentence=sentence, headline=Text("too much to play through"))
+    if revision.never is not None:
+        reason, said = revision.never
+        return _stuck(reason, said, said, names_objects=True)
     why = _why(run, revision)
     more = placed_words(run, revision)
     return replace(why, sentence=Text(f"{why.sentence}; {more}"), of=None) if more else why

@@ -26,6 +26,7 @@ REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # wher
     Reason.NONE: "",
     Reason.INSUFFICIENT_RESOURCE: "not enough left",
     Reason.NEVER_READY: "never Ready",
+    Reason.IGNORED: "ignored by its controller",
     Reason.ADMISSION: "refused at admission",
     Reason.POD_AFFINITY: "pod (anti-)affinity",
     Reason.HOST_PORT: "host port taken",

@@ -36,7 +36,7 @@ from planner.kubernetes.asked_for import gangs_asked
 from planner.kubernetes.autoscalers import brought_within, settled
 from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
 from planner.kubernetes.listed import LISTED
-from planner.kubernetes.pod_templates import Idle, Templated, templated
+from planner.kubernetes.pod_templates import Templated, templated
 from planner.kubernetes.queues import named_queue
 from planner.kubernetes.records import CommandForm, Container, HorizontalPodAutoscaler, PodSpec, Snapshot, Workload
 from planner.remedies.ways_out import find_remedies
@@ -403,7 +403,7 @@ def _of_other_kind(
         revision = _written(snapshot, request, row, key)
         if revision is None:
             return Review(workload=key, silence=Silence.NOT_KNOWN)
-        is_there = revision.placed is not None and revision.placed.idle is Idle.THERE
+        is_there = revision.placed is not None and revision.placed.is_unchanged
         rolls = not is_there and not request.dry_run
         if _is_off(request, None):
             return Review(workload=key, silence=Silence.SWITCHED_OFF, rolls=rolls)

@@ -15,7 +15,7 @@ import yaml
 from planner.inventory.runtimes import Runtimes
 from planner.kubernetes.pod_templates import found_sets, templated, untold_places
 from planner.questions.gate import GateSettings, answer
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import Reason, Verdict
 from tests.builders.objects import read_items
 from tests.inventory.objects import Object, gpu_node, named, pod
 from tests.rollout.test_updates import IMAGE, asked, changed, job_set, ray, template, there, verdict_of
@@ -26,18 +26,22 @@ COMPLETES, STUCK, UNKNOWN = Verdict.COMPLETES, Verdict.STUCK, Verdict.UNKNOWN
 # ── KubeRay ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 # b0117103, ray-operator/controllers/ray/rayservice_controller_unit_test.go, TestIsClusterSpecHashEqual and
 # TestShouldPrepareNewCluster_ZeroDowntimeUpgrade: of a cluster of one worker with a GPU, and none free
-def _with_group(cluster: Object) -> Object:
-    group = {"groupName": "worker-group-2", "replicas": 1, "template": template(), "rayStartParams": {}}
-    return {**cluster, "workerGroupSpecs": [*cluster["workerGroupSpecs"], group]}
+def _with_group(cluster: Object, *, is_last: bool = True, number: int = 1) -> Object:
+    group = {"groupName": "worker-group-2", "replicas": number, "template": template(), "rayStartParams": {}}
+    groups = cluster["workerGroupSpecs"]
+    return {**cluster, "workerGroupSpecs": [*groups, group] if is_last else [group, *groups]}
 
 
 @pytest.mark.parametrize(
     ("after", "verdict"),
     [
         pytest.param(ray(), COMPLETES, id="identical: no new cluster"),
-        pytest.param(ray(2), UNKNOWN, id="other replicas alone: nothing happens"),
+        pytest.param(ray(2), STUCK, id="other replicas alone: nothing happens"),
+        pytest.param(ray(0), STUCK, id="fewer replicas alone: nothing happens"),
         pytest.param(ray(1, rayVersion="new-version"), STUCK, id="another spec: a new cluster whole"),
-        pytest.param(_with_group(ray()), UNKNOWN, id="a group is added: in place if it comes last"),
+        pytest.param(_with_group(ray()), STUCK, id="a group is added at the end: in place"),
+        pytest.param(_with_group(ray(), is_last=False), UNKNOWN, id="a group is added before another"),
+        pytest.param(_with_group(ray(1, rayVersion="2")), UNKNOWN, id="a group is added, and another field changed"),
     ],
 )
 def test_when_a_ray_service_prepares_a_new_cluster(after: Object, verdict: Verdict) -> None:
@@ -45,8 +49,19 @@ def test_when_a_ray_service_prepares_a_new_cluster(after: Object, verdict: Verdi
     found = asked("RayService", {"rayClusterConfig": after}, running=1, before=before)
     assert verdict_of(found) is verdict, found.sentence
     with_room = asked("RayService", {"rayClusterConfig": after}, running=1, free=1, before=before)
-    assert verdict_of(with_room) is (UNKNOWN if verdict is UNKNOWN else COMPLETES)
-    assert sum(one.more_gpus or 0 for one in with_room.workloads) == (1 if after in (ray(2), _with_group(ray())) else 0)
+    is_ignored = after in (ray(0), ray(2))
+    assert verdict_of(with_room) is (UNKNOWN if verdict is UNKNOWN else STUCK if is_ignored else COMPLETES)
+    assert [one.reason for one in with_room.workloads if is_ignored] == [Reason.IGNORED] * is_ignored
+    has_more = len(after["workerGroupSpecs"]) > 1
+    assert sum(one.more_gpus or 0 for one in with_room.workloads) == (1 if has_more else 0)
+
+
+def test_a_group_without_pods_that_changes_is_not_taken_for_one_that_comes() -> None:
+    """It was there, with no pod: another template of it makes a new cluster."""
+    before = {"rayClusterConfig": _with_group(ray(), number=0)}
+    other = changed(_with_group(ray(), number=1))
+    found = asked("RayService", {"rayClusterConfig": other}, running=1, free=1, before=before)
+    assert verdict_of(found) is not COMPLETES
 
 
 # the same file, TestIsZeroDowntimeUpgradeEnabled: what the operator's environment says isn't in a snapshot

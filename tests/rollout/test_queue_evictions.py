@@ -66,7 +66,7 @@ def test_who_is_evicted_is_named_with_what_becomes_of_it() -> None:
 
 def test_quota_after_evictions_is_no_place() -> None:
     """Quota of 8 comes free; a pod of 16 GPUs has no node all the same."""
-    big = {"f": ("16",)}
+    big: dict[str, tuple[str, ...]] = {"f": ("16",)}
     found = asked(read(items(quotas=big)), urgent(16))
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.INSUFFICIENT_RESOURCE)
     assert asked(read(items(gpus=16, quotas=big)), urgent(16)).verdict is Verdict.EVICTIONS_BY_QUEUE
@@ -84,7 +84,7 @@ def test_a_victim_that_another_flavor_takes_is_let_in_again() -> None:
 
 def test_a_victim_that_is_let_in_again_may_take_the_place_that_came_free() -> None:
     """The second flavor's quota is of the same node: who of the two is placed there isn't known."""
-    small = {"f": ("8",), "g": ("4",)}
+    small: dict[str, tuple[str, ...]] = {"f": ("8",), "g": ("4",)}
     others = [one for one in items(quotas=small) if one["kind"] not in ("Job", "Pod", "Workload")]
     old = [job("a", "old", 4, suspended=False), pod("a", "old", 4, "n"), workload("a", "old", 4, held=("q", "f"))]
     found = asked(read([*others, flavor("g"), *old]), urgent(8))

@@ -151,7 +151,7 @@ def test_the_same_again_moves_nothing(kind: str) -> None:
         ("PyTorchJob", replica_specs("pytorchReplicaSpecs", 4), 1, Verdict.STUCK),
         ("RayCluster", ray(3), 2, Verdict.COMPLETES),
         ("RayCluster", ray(3), 1, Verdict.STUCK),
-        ("RayService", {"rayClusterConfig": ray(2)}, 1, Verdict.UNKNOWN),  # recorded with KubeRay 1.7: nothing happens
+        ("RayService", {"rayClusterConfig": ray(2)}, 1, Verdict.STUCK),  # recorded with KubeRay 1.7: nothing happens
         ("JobSet", job_set(3), 9, Verdict.UNKNOWN),
         ("PyTorchJob", replica_specs("pytorchReplicaSpecs", 1), 9, Verdict.UNKNOWN),  # that pods go isn't played
     ],

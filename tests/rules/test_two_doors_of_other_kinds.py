@@ -120,6 +120,9 @@ CASES = {
     "a RayService where there is room for both": Case(
         status=0, there=SERVICE, change=image(WORKER), nodes=2, silence=Silence.COMPLETES
     ),
+    "a RayService whose replicas alone change": Case(
+        status=2, there=SERVICE, change=say("rayClusterConfig.workerGroupSpecs.0.replicas", 2), nodes=2
+    ),
     "a RayService that loses its node selector": Case(status=2, there=SELECTS, change=leave_out),
     "a RayService that isn't upgraded": Case(
         status=0, there=SERVICE, change=say("upgradeStrategy", {"type": "None"}), silence=Silence.NO_ROLLOUT
