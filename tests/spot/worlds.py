@@ -156,14 +156,24 @@ def happened(ups: list[Up], begin: float, end: float) -> tuple[int, float]:
 
 def bands(assumed: dict[str, Any], runs: int = 600) -> tuple[tuple[float, float], tuple[float, float]]:
     """P5 and P95 of losses and of hours without a node, a month."""
+    (a, b), (c, d) = (np.percentile(one, (5, 95)) for one in _drawn(assumed, runs))
+    return (float(a), float(b)), (float(c), float(d))
+
+
+def means(assumed: dict[str, Any], runs: int = 600) -> tuple[float, float]:
+    """Losses and hours without a node, expected a month."""
+    losses, hours = (float(one.mean()) for one in _drawn(assumed, runs))
+    return losses, hours
+
+
+def _drawn(assumed: dict[str, Any], runs: int) -> tuple[Floats, Floats]:
+    """Losses and hours without a node of each simulated month."""
     case = Assumptions(
         nodes=NODES, zones=ZONES, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.4, node_start_seconds=0.0,
         pod_start_seconds=0.0, request_seconds=0.0, work=Work.SERVING, fallback=Fallback.ON_DEMAND, runs=runs, **assumed,
     )  # fmt: skip
     months = simulate(case)
-    of = (months.interruptions.sum(axis=1) * months.group, months.on_demand_hours.sum(axis=1) * months.group)
-    (a, b), (c, d) = (np.percentile(one, (5, 95)) for one in of)
-    return (float(a), float(b)), (float(c), float(d))
+    return months.interruptions.sum(axis=1) * months.group, months.on_demand_hours.sum(axis=1) * months.group
 
 
 def told(process: Process, worlds: int, seed: int = 0) -> tuple[float, float]:
