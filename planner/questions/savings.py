@@ -169,11 +169,11 @@ def facts(answer: SavingsAnswer) -> Iterator[Fact]:
 
 def _facts_of(detail: SavingsDetail) -> Iterator[Fact]:
     saved, named = detail.estimate.savings, {"workload": detail.derived.workload}
-    yield fact("spot_interruptions", saved.interruptions.p50, "per month", **named)
-    yield fact("spot_lost_hours", saved.lost_hours.p50, "node-hours/month", **named)
+    yield fact("spot_interruptions", saved.interruptions.mean, "per month", **named)
+    yield fact("spot_lost_hours", saved.lost_hours.mean, "node-hours/month", **named)
     yield fact("spot_shortfall_hours", saved.shortfall_hours, "hours/month", **named)
-    yield fact("spot_late_jobs", saved.late_jobs.p50, "per month", **named)
-    yield fact("spot_failed_jobs", saved.failed_jobs.p50, "per month", **named)
+    yield fact("spot_late_jobs", saved.late_jobs.mean, "per month", **named)
+    yield fact("spot_failed_jobs", saved.failed_jobs.mean, "per month", **named)
     yield fact("spot_break_even_hazard", saved.break_even.hazard_per_hour, "per VM-hour", **named)
 
 
@@ -248,8 +248,8 @@ _MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
         Column("pods"),
         Column("nodes_freed", lambda one: one.freed_nodes),
         Column("spot_nodes"),
-        Column("saved_usd"),
-        Column("expected_usd"),
+        Column("expected_usd", heading="saved, expected"),
+        Column("saved_usd", heading="before losses"),
         Column("alone_usd"),
         Column("alone_repacked_usd", lambda one: one.repacked_usd),
         Column("pod_hours_at_risk", lambda one: round(one.risk_pod_hours, 2)),
@@ -257,6 +257,7 @@ _MOVES: Final[Listing[SavingsAnswer, Move]] = Listing(
     ),
     unknown="–",
 )
+_OF_BEARER: Final = {"saved_usd": "bears less, with packing", "expected_usd": "saved, expected"}
 _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
     name="namespaces",
     title="who bears it, before and after",
@@ -264,7 +265,7 @@ _NAMESPACES: Final[Listing[SavingsAnswer, Bearer]] = Listing(
     columns=(
         Column("namespace", lambda one: one.name),
         Column("share", lambda one: one.share.value),
-        *(Column(field.name) for field in fields(Bearer) if field.name not in ("name", "share")),
+        *(Column(field.name, heading=_OF_BEARER.get(field.name, "")) for field in fields(Bearer)[2:]),
     ),
 )
 _WAYS: Final[Listing[SavingsAnswer, Way]] = Listing(

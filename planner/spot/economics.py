@@ -79,7 +79,7 @@ class Savings(Record):
     saved_usd: Band
     saved_share: Band  # of on_demand_usd
     histogram: Histogram  # of saved_usd
-    interruptions: Band
+    interruptions: Band  # of a gang those of all its pods at once
     lost_hours: Band
     down_hours: Band  # node-hours without a ready node
     shortfall_hours: float  # hours of the month with fewer ready nodes than needed, expected
@@ -157,7 +157,7 @@ def bill(months: Months, assumptions: Assumptions, spot_nodes: int) -> Bill:
         lost_work=lost_work,
         restarts=restarts,
         fallback=stand_in_usd - spot * elsewhere,
-        price_moves=(months.price_factor - 1) * paid_for_spot,
+        price_moves=(months.price_factor - 1) * paid_for_spot + months.shift_usd * spot_nodes,
     )
 
 
@@ -203,9 +203,11 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
     avoidable = (assumptions.nodes - assumptions.committed_nodes) * on_demand
     lanes, nodes_per_lane = _lanes_of(months, assumptions.spot_nodes)
 
-    def tally(values: Floats) -> Band:
-        return band(values[:, :lanes].sum(axis=1) * nodes_per_lane * months.pattern.scale)
+    def tally(values: Floats, nodes: float = nodes_per_lane) -> Band:
+        return band(values[:, :lanes].sum(axis=1) * nodes * months.pattern.scale)
 
+    # a gang's nodes stop as one, and have one job together
+    jobs_a_lane = 1.0 if assumptions.works_as_gang else nodes_per_lane
     gpu_hours = assumptions.nodes * assumptions.gpus_per_node * assumptions.hours_per_month
     saved_band = band(saved)
     has_jobs = assumptions.work is Work.JOBS
@@ -223,13 +225,13 @@ def savings(assumptions: Assumptions, months: Months | None = None) -> Savings:
         saved_usd=saved_band,
         saved_share=band(saved / before) if before else band(np.zeros_like(saved)),
         histogram=_histogram(saved),
-        interruptions=tally(months.interruptions),
+        interruptions=tally(months.interruptions, jobs_a_lane),
         lost_hours=tally(months.lost_hours),
         down_hours=tally(months.down_hours),
         shortfall_hours=shortfall_hours(months, assumptions, assumptions.spot_nodes),
-        jobs=months.pattern.jobs * months.pattern.scale * assumptions.spot_nodes if has_jobs else 0.0,
-        late_jobs=tally(months.late_jobs) if has_jobs else _NONE,
-        failed_jobs=tally(months.failed_jobs) if has_jobs else _NONE,
+        jobs=months.pattern.jobs * months.pattern.scale * lanes * jobs_a_lane if has_jobs else 0.0,
+        late_jobs=tally(months.late_jobs, jobs_a_lane) if has_jobs else _NONE,
+        failed_jobs=tally(months.failed_jobs, jobs_a_lane) if has_jobs else _NONE,
         usd_per_useful_gpu_hour=band(net / gpu_hours) if gpu_hours else None,
         on_demand_usd_per_gpu_hour=before / gpu_hours if gpu_hours else None,
         break_even=break_even(assumptions),

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy as np
 from planner.ground import collector, parts
 from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH
+from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
@@ -42,8 +42,17 @@ from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd, percentiles
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
+from planner.spot.months import moving_apart
 from planner.spot.repack import Leaving, Packing, Repacked, nodes_alike
-from planner.spot.suitability import Fitness, Suitability, check_workload, pods_by_workload, protected, why_unsuitable
+from planner.spot.suitability import (
+    Fitness,
+    Suitability,
+    check_workload,
+    guess_gang,
+    pods_by_workload,
+    protected,
+    why_unsuitable,
+)
 from planner.spot.ways import PAID, SPENT, STEADY, SUSTAINED, Way, marked, way
 
 # Workloads × nodes of a pool up to which each is tried by itself and leaves by itself; above, they leave in batches.
@@ -80,7 +89,11 @@ class Move(Record):
 
 
 class Bearer(Record):
-    """What a namespace bears, or what is idle, before and after; USD a month in whole cents."""
+    """What a namespace bears, or what is idle, before and after; USD a month in whole cents.
+
+    `saved_usd`: by how much less it bears, packing included, before losses. `expected_usd`: what its workloads' moves save, expected, as
+    the rows of the moves have it; both add up to the sums of the whole.
+    """
 
     name: str
     share: Share
@@ -90,6 +103,7 @@ class Bearer(Record):
     spot_before_usd: float
     spot_after_usd: float
     saved_usd: float
+    expected_usd: float = 0.0
 
 
 class FleetSavings(Record):
@@ -372,7 +386,7 @@ def _left(
     packing = Packing(compiled(snapshot), kind.nodes, movers, most)
     tightened, start = packing.tighten(), packing.mark
     losses = cache(partial(_lost, kind))  # workloads alike lose alike
-    risks = {key: _risk(snapshot, kind, key, fitness[key], asked, losses) for key in movers}
+    risks = {key: _risk(snapshot, kind, key, here[key], fitness[key], asked, losses) for key in movers}
     one_by_one = len(movers) * len(kind.nodes) <= _ONE_BY_ONE
     alone = {key: _saved(kind, packing.alone(key, repacks=False)) for key in movers} if one_by_one else {}
     repacked = {key: _saved(kind, packing.alone(key)) for key in movers} if one_by_one else {}
@@ -423,9 +437,10 @@ def _saved(kind: _Kind, step: Leaving) -> float:
 
 
 def _risk(
-    snapshot: Snapshot, kind: _Kind, key: str, fitness: Suitability, asked: Mapping[str, Any], lost: _Lost
+    snapshot: Snapshot, kind: _Kind, key: str, pods: int, fitness: Suitability, asked: Mapping[str, Any], lost: _Lost
 ) -> _Risk:
-    """What one pod loses on spot, from the closed forms: nodes are billed all month, whatever runs on them."""
+    """What one of so many pods loses on spot, from the closed forms: nodes are billed all month, whatever runs on them. Pods of a gang
+    all start again when one of their nodes goes."""
     workload = snapshot.workload(key)
     assert workload is not None
     start = fitness.start
@@ -433,9 +448,12 @@ def _risk(
     given |= {"pod_start_seconds": round(start.seconds, 1)} if start else {}
     seen = job_hours(snapshot, workload) if workload.traits.is_batch else {}
     given |= {name: value for name, (value, _) in seen.items() if name == "job_minutes"}
-    given |= {name: value for name, value in asked.items() if name not in _OF_ONE} | rates_of(asked)
-    usd, preemptible_usd, pod_hours = lost(tuple(given.items()))
     each = pods_to_a_node(kind.template, workload)
+    if guess_gang(workload)[0] and (nodes := ceil(pods / each)) > 1:
+        zones = {snapshot.nodes[i].labels.get(ZONE, "") for i in kind.nodes}
+        given |= {"works_as_gang": True, "nodes": nodes, "zones": min(9, len(zones))}
+    given |= {name: value for name, value in asked.items() if name not in OF_ONE} | rates_of(asked)
+    usd, preemptible_usd, pod_hours = lost(tuple(given.items()))
     return _Risk(usd=usd / each, preemptible_usd=preemptible_usd / each, pod_hours=pod_hours, pods_to_a_node=each)
 
 
@@ -444,18 +462,29 @@ _Lost = Callable[[tuple[tuple[str, Any], ...]], tuple[float, float, float]]  # `
 
 def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float, float]:
     """What a node loses a month on spot and as a preemptible one, USD, and the hours in which a pod isn't Ready."""
+    start = arrival_seconds(has_gpus=physical_gpus(kind.template) != 0)
     case = Assumptions(
-        nodes=1,
         on_demand_usd_per_hour=kind.month_usd / HOURS_PER_MONTH,
         stand_in_usd_per_hour=kind.demand.usd_per_hour,
         spot_usd_per_hour=kind.spot_month_usd / HOURS_PER_MONTH,
-        **{"node_start_seconds": arrival_seconds(has_gpus=physical_gpus(kind.template) != 0), **dict(given)},
+        **{"nodes": 1, "node_start_seconds": start, **dict(given)},
     )
     usd, preemptible_usd = (
-        max(0.0, kind.month_usd - kind.spot_month_usd - expected_saved_usd(assumptions, assumptions.hazard_per_hour))
+        max(
+            0.0,
+            kind.month_usd
+            - kind.spot_month_usd
+            - expected_saved_usd(assumptions, assumptions.hazard_per_hour) / case.nodes,
+        )
         for assumptions in (case, replace(case, capacity=Capacity.PREEMPTIBLE))
     )
     life, gap = mean_life_hours(case), mean_gap_hours(case)
+    if case.works_as_gang:  # any of its nodes, and any of its zones
+        life = (
+            1 / (moving_apart(case) * case.hazard_per_hour + case.zones * case.zone_hazard_per_hour)
+            if life < inf
+            else life
+        )
     # a pod isn't Ready for a restart at each loss, and for the gap where nothing stands in
     away = case.restart_hours + (gap if case.fallback is Fallback.WAIT else 0.0)
     hours = min(HOURS_PER_MONTH, HOURS_PER_MONTH / (life + gap) * away) if life + gap < float("inf") else 0.0
@@ -463,7 +492,7 @@ def _lost(kind: _Kind, given: tuple[tuple[str, Any], ...]) -> tuple[float, float
 
 
 # assumptions that are about one workload's nodes
-_OF_ONE: Final = frozenset(
+OF_ONE: Final = frozenset(
     {
         *("nodes", "base_nodes", "needed_nodes", "committed_nodes", "hours_per_month", "works_as_gang", "capacity"),
         *("on_demand_usd_per_hour", "stand_in_usd_per_hour", "spot_usd_per_hour", "gpus_per_node"),
@@ -570,7 +599,7 @@ def _summed(
         packing_nodes=packed,
         spot_nodes=sum(len(repacked.new_nodes) for repacked in done),
         moves=found_moves,
-        bearers=tuple(_bearers(_by_way(was), _by_way(now))),
+        bearers=tuple(_bearers(_by_way(was), _by_way(now), found_moves, idle)),
         kept_off=kept_off,
         ways=_ways(plan, (kept + spot) / 100, interruptions + moved),
         borne=FrozenMap(sums),
@@ -727,8 +756,12 @@ _Cents = Mapping[tuple[str, Share], tuple[int, int]]
 """(name, share) → cents on on-demand nodes and on others."""
 
 
-def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
-    """Who bears what before and after, so that each column adds up to the sums of the whole."""
+def _bearers(was: _Cents, now: _Cents, moves: Iterable[Move], idle_usd: float) -> Iterator[Bearer]:
+    """Who bears what before and after, so that each column adds up to the sums of the whole. `idle_usd`: of what is saved, nobody's."""
+    expected = Counter[tuple[str, Share]]({("", Share.IDLE): round(100 * idle_usd)})
+    for move in moves:
+        if move.is_worth_it:
+            expected[move.workload.split("/")[1], Share.USED] += round(100 * move.expected_usd)
     names = sorted({*was, *now}, key=lambda key: (list(Share).index(key[1]), -sum(was.get(key, (0, 0))), key[0]))
     for name, share in names:
         (demand, spot), (kept, spot_after) = was.get((name, share), (0, 0)), now.get((name, share), (0, 0))
@@ -741,6 +774,7 @@ def _bearers(was: _Cents, now: _Cents) -> Iterator[Bearer]:
             spot_before_usd=spot / 100,
             spot_after_usd=spot_after / 100,
             saved_usd=(demand + spot - kept - spot_after) / 100,
+            expected_usd=expected[name, share] / 100,
         )
 
 
@@ -829,21 +863,22 @@ def _sentence(found: FleetSavings) -> str:
         else ""
     )
     return (
-        f"Spot would save {usd(found.saved_usd)} of the {usd(found.bill_usd)} a month: {count(names, 'workload')} "
+        f"Spot would save {usd(found.expected_usd)} of the {usd(found.bill_usd)} a month{_band(found)}: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {count(found.on_demand_nodes, 'on-demand node')} {plural(gone, 'goes', 'go')} "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)} of it{_moved(found)}"
-        f".{bound}{packing}{apart}"
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)}{_moved(found)}: both are off."
+        f"{bound}{packing}{apart}"
     )
+
+
+def _band(found: FleetSavings) -> str:
+    """``, in 9 of 10 months $9,704 to $20,862``: as far as spot prices move; without a log of them there is none."""
+    return "" if found.p5_usd == found.p95_usd else f", in 9 of 10 months {usd(found.p5_usd)} to {usd(found.p95_usd)}"
 
 
 def _moved(found: FleetSavings) -> str:
-    """What moves of the spot price take, and the band that they make; without a log of them there is none."""
-    left = f"{usd(found.expected_usd)} are left in the mean"
+    """What moves of the spot price take."""
     if found.p5_usd == found.p95_usd:
-        return f": {left}. How far spot prices move isn't in it: there is no log of them"
+        return "; how far spot prices move isn't known, as there is no log of them"
     as_whose = "" if found.is_of_log else ", as Google's moved: no other cloud's log is there,"
-    return (
-        f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}: {left}, in 9 of 10 months "
-        f"{usd(found.p5_usd)} to {usd(found.p95_usd)}"
-    )
+    return f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}"

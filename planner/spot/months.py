@@ -60,6 +60,7 @@ class Months(Record, eq=False):
     failed_jobs: Floats  # count
     ready: Booleans  # [run, lane, instant]: the place has a ready node at this moment of the month
     price_factor: Floats  # float64[run]: the spot price of the month over the price that is known
+    shift_usd: Floats | float = 0.0  # a spot node's: what moves the months' mean to the expectation that is worked out
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

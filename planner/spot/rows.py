@@ -22,15 +22,16 @@ SUM: Final[tuple[Column[tuple[str, float]], ...]] = (
 
 
 def sums(fleet: FleetSavings) -> tuple[tuple[str, float], ...]:
-    """What the on-demand nodes cost a month, and what becomes of it."""
+    """What the on-demand nodes cost a month, and what becomes of it: freed but by packing, less spot nodes and what is lost, is saved."""
     return (
         ("on demand", fleet.on_demand_usd),
         ("= kept", fleet.kept_usd),
         ("+ freed", fleet.freed_usd),
         ("  of it by packing alone", fleet.packing_usd),
         ("− spot nodes that come", fleet.spot_usd),
-        ("saved by spot", fleet.saved_usd),
-        ("expected to be left", fleet.expected_usd),
+        ("− interruptions", fleet.interruptions_usd),
+        ("− moves of the price", fleet.moving_prices_usd),
+        ("saved by spot", fleet.expected_usd),
     )
 
 
@@ -73,9 +74,9 @@ def notes(detail: SavingsDetail) -> Iterator[str | Text]:
     saved, needed = detail.estimate.savings, detail.assumed.needed_nodes
     yield from (saved.break_even.sentence, detail.estimate.mix.sentence)
     short = f" Fewer than {count(needed, 'node')} ready: {duration(saved.shortfall_hours * 3_600)} a month."
-    yield f"Interruptions a month: {saved.interruptions.p50:,.0f}.{short if needed else ''}"
+    yield f"Interruptions a month: {saved.interruptions.mean:,.0f}.{short if needed else ''}"
     if saved.jobs:
-        yield f"Jobs late: {saved.late_jobs.p50:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.p50:,.0f}."
+        yield f"Jobs late: {saved.late_jobs.mean:,.0f} of {saved.jobs:,.0f}; failed: {saved.failed_jobs.mean:,.0f}."
     if saved.best_checkpoint_minutes is not None:
         yield f"Best time between checkpoints: {duration(saved.best_checkpoint_minutes * 60)} (Daly)."
     yield from saved.notes

@@ -12,8 +12,8 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
 from planner.spot.checks import Check, CheckResult, Status
-from planner.spot.economics import Savings, savings
-from planner.spot.fleet import InWhole, fleet_savings, in_whole
+from planner.spot.economics import Savings, bill, savings
+from planner.spot.fleet import OF_ONE, InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
 from planner.spot.mix import Mix, mix
 from planner.spot.months import simulate
@@ -132,9 +132,14 @@ class SavingsDetail(Record):
         )
 
 
-def estimate(assumptions: Assumptions) -> Estimate:
-    """What spot would save, and every mix of it."""
+def estimate(assumptions: Assumptions, expected_usd: float | None = None) -> Estimate:
+    """What spot would save, and every mix of it. `expected_usd`: what the whole cluster's plan says that it saves in the mean; the drawn
+    months have it for their mean, so that one figure stands at every door (they differ by what is drawn: some dollars in a thousand)."""
     months = simulate(assumptions)
+    if expected_usd is not None and assumptions.spot_nodes:
+        costs = bill(months, assumptions, assumptions.spot_nodes)
+        drawn = float(costs.on_demand[0] - costs.net.mean())
+        months = replace(months, shift_usd=(drawn - expected_usd) / assumptions.spot_nodes)
     return Estimate(savings=savings(assumptions, months), mix=mix(assumptions, months))
 
 
@@ -165,7 +170,10 @@ def savings_detail(
         before, then = assumptions.on_demand_usd(hours) * nodes, assumptions.spot_usd_per_hour * hours * nodes
         if before and then and not asked.keys() & _PRICES:
             assumptions = replace(assumptions, freed_share=part.freed_usd / before, spot_share=part.spot_usd / then)
-    found = estimate(assumptions)
+    is_as_listed = (
+        part is not None and not part.why and not assumptions.committed_nodes and not asked.keys() & _NOT_LISTED
+    )
+    found = estimate(assumptions, part.expected_usd if part is not None and is_as_listed else None)
     return SavingsDetail(
         derived=derived,
         assumptions=table(derived, asked, assumptions),
@@ -210,6 +218,8 @@ def _with_worths(fitness: Suitability, found: Savings, assumptions: Assumptions,
     return replace(fitness, checks=tuple(map(with_worth, fitness.checks)))
 
 
+# what only one workload is asked about: the plan of all doesn't know it
+_NOT_LISTED: Final = OF_ONE | {"retries"}
 # … and what other prices: of whole nodes
 _PRICES: Final = frozenset({"on_demand_usd_per_hour", "spot_usd_per_hour"})
 

@@ -38,8 +38,8 @@ def head(found: SavingsAnswer) -> None:
             ("Kept", fleet.kept_usd),
             ("Freed", fleet.freed_usd),
             ("Spot nodes", fleet.spot_usd),
-            ("Saved by spot", fleet.saved_usd),
-            ("Expected to be left", fleet.expected_usd),
+            ("Losses and price moves", fleet.interruptions_usd + fleet.moving_prices_usd),
+            ("Saved by spot", fleet.expected_usd),
         ):
             tiles.show(label, usd(amount))
     st.caption(
@@ -60,7 +60,7 @@ def moves(found: SavingsAnswer) -> None:
             {
                 "move": some[0]["move"],
                 "workload": words.listing([_whose(one, pools) for one in some], most=1),
-                "saved $": _sum(some, "saved_usd"),
+                "saved $": _sum(some, "expected_usd"),
                 "fit": some[0]["fit"],
                 "risk": _sum(some, "pod_hours_at_risk"),
                 "nodes": f"{_sum(some, 'nodes_freed'):g} → {_sum(some, 'spot_nodes'):g}",
@@ -82,14 +82,22 @@ def moves(found: SavingsAnswer) -> None:
     if not moving:
         return
     st.caption(
-        "USD a month. Saved: its part of what the pool's moves save together, by what it bears of the bill. Alone: by itself, whole nodes only; repacked: the "
+        "USD a month. Saved: expected, its part of what the pool's moves save together, by what it bears of the bill, after losses and price moves. Alone and repacked are before these. Alone: by itself, whole nodes only; repacked: the "
         "rest of its pool packed more tightly. Risk: pod-hours a month that aren't Ready, expected. Nodes: on-demand ones that "
         "go → spot ones that come. Those without a number would save nothing. Select a row to open its own page."
     )
 
 
 _FEW_MOVES: Final = 40
-_SAID: Final = ("fit", "saved_usd", "pod_hours_at_risk", "nodes_freed", "spot_nodes", "alone_usd", "alone_repacked_usd")
+_SAID: Final = (
+    "fit",
+    "expected_usd",
+    "pod_hours_at_risk",
+    "nodes_freed",
+    "spot_nodes",
+    "alone_usd",
+    "alone_repacked_usd",
+)
 
 
 def _move(row: Row) -> Hashable:
@@ -116,9 +124,9 @@ def bearers(found: SavingsAnswer) -> None:
         return
     sheet.table(QUESTION, found, "namespaces")
     st.caption(
-        "USD a month. Every column adds up to the sums above, to the cent; saved includes what packing frees."
+        "USD a month. Every column adds up to the sums above, to the cent. Bears less: with what packing frees, before losses."
         if not found.hidden_namespaces
-        else f"Saved includes what packing frees. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
+        else f"Bears less: with what packing frees, before losses. {found.hidden_namespaces:,} hidden: the rows don't add up to the sums above."
     )
 
 

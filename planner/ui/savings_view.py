@@ -81,9 +81,9 @@ def verdicts(detail: SavingsDetail) -> None:
         told = "this is what they save against on-demand ones, not a further saving"
         st.caption(f"Its nodes are {words.literal(derived.bought_as)} nodes now: {told}.")
     flex = saved.flex_start_usd
-    if flex is not None and flex < saved.net_usd.p50:
+    if flex is not None and flex < saved.net_usd.mean:
         st.info(
-            f"Flex-start costs {words.literal(words.usd(flex))} a month, {words.literal(words.usd(saved.net_usd.p50 - flex))} less than "
+            f"Flex-start costs {words.literal(words.usd(flex))} a month, {words.literal(words.usd(saved.net_usd.mean - flex))} less than "
             "this, and isn't preempted for up to 7 days. It queues for capacity.",
             title="○ Flex-start is cheaper",
             icon=":material/hourglass_top:",
@@ -100,20 +100,18 @@ def figures(saved: Savings, assumptions: Assumptions) -> None:
         tiles.show("Saved a month", words.usd(saved.saved_usd.mean), f"P5 {words.usd(saved.saved_usd.p5)}")
         if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
             price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
-            tiles.show("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.p50), price)
+            tiles.show("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.mean), price)
         else:
-            tiles.show("Net cost a month", words.usd(saved.net_usd.p50), f"on demand {words.usd(saved.on_demand_usd)}")
-        tiles.show("Interruptions", f"{saved.interruptions.p50:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
+            tiles.show("Net cost a month", words.usd(saved.net_usd.mean), f"on demand {words.usd(saved.on_demand_usd)}")
+        tiles.show("Interruptions", f"{saved.interruptions.mean:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
         if assumptions.work is Work.JOBS:
-            tiles.show("Jobs late", f"{saved.late_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
-            tiles.show("Jobs failed", f"{saved.failed_jobs.p50:,.0f}", f"of {saved.jobs:,.0f}")
+            tiles.show("Jobs late", f"{saved.late_jobs.mean:,.0f}", f"of {saved.jobs:,.0f}")
+            tiles.show("Jobs failed", f"{saved.failed_jobs.mean:,.0f}", f"of {saved.jobs:,.0f}")
         if assumptions.needed_nodes:
             short = words.duration(saved.shortfall_hours * 3_600)
             tiles.show("Shortfall", short, f"under {assumptions.needed_nodes} ready")
     with frame.folded("What the figures are", "figures"):
-        st.caption(
-            "A month: the saving is the mean of the simulated ones, the others are medians; shortfall: expected time with too few ready nodes."
-        )
+        st.caption("A month, expected; P5 and P95 of the simulated ones. Shortfall: time with too few ready nodes.")
 
 
 @errors.part

@@ -10,9 +10,9 @@ from tests.pages.visiting import said, visit
 def test_the_order_and_the_sums_are_there() -> None:
     app = visit("fleet_savings")
     words = said(app)
-    assert "Spot would save $18,141 of the $36,972 a month" in words
+    assert "Spot would save $15,851 of the $36,972 a month" in words
     assert "On demand $35,700.02 = kept $793.38 + freed $34,906.64" in words
-    assert ("Expected to be left", "$15,851") in {(one.label, one.value) for one in app.metric}
+    assert ("Saved by spot", "$15,851") in {(one.label, one.value) for one in app.metric}
     moves = next(one.value for one in app.dataframe if "Move" in one.value)
     assert list(moves["Workload"][:2]) == ["Deployment/prod/llm-serve", "Deployment/dev/inference-api"]
     bearing = visit("fleet_savings", part="Who bears it, before and after")

@@ -79,15 +79,9 @@ QUANTITIES = (
     ),
     Quantity(
         name="what spot saves",
-        scope="of the bill, by all moves together, before interruptions and moves of the spot price",
+        scope="of the bill, by all moves together, expected, after interruptions and moves of the spot price",
         where="What spot saves, report; savings",
         patterns=(rf"Spot would save {NUMBER} of the", rf"saved by spot\s+{NUMBER}"), tiles=("Saved by spot",), least=3,
-    ),
-    Quantity(
-        name="what is expected to be left of it",
-        scope="the same, less interruptions and moves of the spot price, in the mean",
-        where="What spot saves, report; savings",
-        patterns=(rf"{NUMBER} are left in the mean", rf"expected to be left\s+{NUMBER}"), tiles=("Expected to be left",), least=3,
     ),
     Quantity(
         name="a T4 node",
