@@ -173,6 +173,12 @@ def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:
 
 def hear(simulation: Simulation) -> None:
     """Whoever waits looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
+    retry_refused(simulation)
+    simulation.rouse(simulation.cluster.remember(filler))
+
+
+def retry_refused(simulation: Simulation) -> None:
+    """ReplicaSets whose pods a quota refused try again: their delays are over."""
     for controllers in simulation.held_up.values():
         for resume in controllers:
             controller = resume()
@@ -181,7 +187,7 @@ def hear(simulation: Simulation) -> None:
     for controller in simulation.controllers.values():
         if isinstance(controller, ReplicaSetController):
             controller.try_again()
-    simulation.rouse(simulation.cluster.remember(filler))
+            simulation.clock.wake(controller.key)
 
 
 def _come(simulation: Simulation, node: int) -> None:

@@ -22,7 +22,7 @@ Source: kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go`, `backoff_q
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from itertools import chain
@@ -34,6 +34,7 @@ import numpy as np
 from planner.ground.records import replace
 from planner.rollout.limits import LIMITS
 from planner.rollout.lines import LONG_AGO, Feasible, Group, Line, Member, has_left, member_of
+from planner.rollout.nominated import Nominated
 from planner.rollout.queueing_hints import ClusterEvent
 from planner.rollout.waiting import Waiter, waiting_of, with_first
 from planner.scheduling.cluster import BoolArray, Cluster
@@ -121,7 +122,6 @@ class SchedulingQueue:
         self._may_overtake: dict[Line, list[int]] = {}  # lines in which arrivals stand, or own of the snapshot: these
 
         self._active: list[tuple[int, int, LivePod]] = []  # a heap: never tried
-        self._nominated: list[LivePod] = []  # for a node; or no more, and active again
         self._gated: list[LivePod] = []
         self._unschedulable: list[Line] = []  # each waits for events of its own
         self._resources = Group()  # of all lines that wait for resources
@@ -131,6 +131,7 @@ class SchedulingQueue:
         self._unlisted: list[int] = []  # pods of the snapshot that didn't wait in it
 
         self._events: list[ClusterEvent] = []
+        self._nominated = Nominated(self.cluster, self._events)  # for a node; or no more, and active again
         self._last_removal = -1  # the last event for which those who wait for resources hope
         self._version = 0  # of what the scheduler sees
         self._failed_at = 0
@@ -201,7 +202,7 @@ class SchedulingQueue:
             pod.refused_by = self.scheduler.refusals(pod)
             pod.seen_events = 0
             if pod.nominated != NOWHERE:
-                self._nominated.append(pod)
+                self._nominated.put(pod)
             else:
                 self._stand(pod)
 
@@ -252,7 +253,7 @@ class SchedulingQueue:
     @property
     def has_work(self) -> bool:
         """Whether somebody may have to be tried."""
-        if self._active or self._nominated or self._last_removal >= self._resources.seen:
+        if self._active or self._nominated.has_awake or self._last_removal >= self._resources.seen:
             return True
         if not self._unschedulable:  # as mostly, and asked twice a round
             return False
@@ -269,52 +270,48 @@ class SchedulingQueue:
     def next(self) -> LivePod | None:
         """Whom to try: active, or woken and not known to fail; None when there is nobody."""
         for_resources = self._first_for_resources()
-        found = [] if for_resources is None else [for_resources]
+        apart = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
             heappop(self._active)
-        if not (found or self._nominated or self._unschedulable):  # as mostly: whoever is first of those never tried
+        if not (apart or self._nominated or self._unschedulable):  # as mostly: whoever is first of those never tried
             if not self._active:
                 return None
             pod = heappop(self._active)[2]
             self._tried_as = self._key(member_of(pod), pod.priority)
             return pod
         if self._active:
-            found.append(self._by_itself(self._active[0][2]))
-        if self._nominated:
-            self._nominated = [p for p in self._nominated if not has_left(p)]
-            found += self._first_of([pod for pod in self._nominated if self._is_woken(pod)])
+            apart.append(self._by_itself(self._active[0][2]))
+        apart += self._first_woken()
+        while True:
+            woken = self._nominated.awake() if self._tries_again else self._nominated.first()
+            found = [*apart, *map(self._by_itself, woken)]
+            if not found:
+                return None
+            best = found[0] if len(found) == 1 else min(found, key=itemgetter(0))
+            if not self.is_contested:
+                others = () if for_resources is None else self._newcomers()
+                self.is_contested = others is None or self._depends([key for key, _ in (*found, *others)])
+            self._tried_as, member = best
+            pod = member.pod or self._bring(member.at)
+            known = self.scheduler.awaited(pod)
+            if known is None:
+                break
+            self.refuse(pod, known)  # as it would be: its victims haven't ended
+        if best is for_resources:
+            self._served = self._heap[0][2]
+        if self._active and pod is self._active[0][2]:
+            heappop(self._active)
+        return pod
+
+    def _first_woken(self) -> Iterator[tuple[Key, Member]]:
+        """Of each line that waits for events of its own and is woken, the first."""
         for line in self._unschedulable:
             if not line.is_woken:
                 line.scanned = self._wakes(line, line.scanned)
                 line.is_woken = line.scanned < len(self._events)
             head = line.head() if line.is_woken else None
             if head is not None:
-                found.append((self._line_key(line, head), head))
-        if not found:
-            return None
-        best = found[0] if len(found) == 1 else min(found, key=itemgetter(0))
-        if not self.is_contested:
-            others = () if for_resources is None else self._newcomers()
-            self.is_contested = others is None or self._depends([key for key, _ in (*found, *others)])
-        if best is for_resources:
-            self._served = self._heap[0][2]
-        self._tried_as, member = best
-        pod = member.pod or self._bring(member.at)
-        if self._active and pod is self._active[0][2]:
-            heappop(self._active)
-        return pod
-
-    def _first_of(self, pods: Sequence[LivePod]) -> list[tuple[Key, Member]]:
-        """Of pods that stand in no line, those who may be first: of thousands nominated at once only the first of each moment of
-        refusal is looked at, priority, turn and place going before the rest of the key."""
-        if self._tries_again or len(pods) < LIMITS.lines_of_clocks:
-            return [self._by_itself(pod) for pod in pods]
-        first: dict[int, tuple[tuple[int, int, int], LivePod]] = {}
-        for pod in pods:
-            place, known = (-pod.priority, pod.turn, pod.queued_at), first.get(pod.failed_tick)
-            if known is None or place < known[0]:
-                first[pod.failed_tick] = place, pod
-        return [self._by_itself(pod) for _, pod in first.values()]
+                yield self._line_key(line, head), head
 
     def _by_itself(self, pod: LivePod) -> tuple[Key, Member]:
         """A pod that stands in no line."""
@@ -411,10 +408,9 @@ class SchedulingQueue:
             for kind in self._kinds(pod):
                 if kind in self._failed:
                     return self._failed[kind]
-        before = (self._tried_as, self.state.position, self.scheduler.rivals())
-        attempt = self.scheduler.attempt(pod)
+        attempt = self.scheduler.attempt(pod)  # which changes nothing yet
         if attempt.node != NOWHERE or attempt.nominated != NOWHERE:
-            self._came.append(before)
+            self._came.append((self._tried_as, self.state.position, self.scheduler.rivals()))
             self.is_overtaken = self.is_overtaken or self._might_be_overtaken(pod)
         elif kinds := self._kinds(pod):
             self._failed[kinds[-1] if attempt.counts_for_alike else kinds[0]] = attempt
@@ -462,10 +458,9 @@ class SchedulingQueue:
         self._refused.append(((failed_tick, again, turn), pod))
         if is_nominated:
             pod.line = None
-            if pod not in self._nominated:
-                self._nominated.append(pod)
+            self._nominated.put(pod)
         else:
-            self._nominated = [p for p in self._nominated if p is not pod]
+            self._nominated.take(pod)
             line = self._stand(pod, attempt)
             if line.is_plain or line.is_woken:
                 self._pass_over(line, attempt, pod)
@@ -627,8 +622,7 @@ class SchedulingQueue:
         """A pod that lost its nomination is to be tried, whatever happened (the active queue)."""
         pod.seen_events = -1
         pod.line = None
-        if pod not in self._nominated:
-            self._nominated.append(pod)
+        self._nominated.put(pod)
 
     # ── looking ─────────────────────────────────────────────────────────────────────────────────────────────────────
     def pods(self) -> list[LivePod]:

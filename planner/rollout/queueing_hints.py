@@ -23,6 +23,7 @@ _DEVICE_ERROR, _DEVICES, _CLAIM_ELSEWHERE, _PORTS, _SPREAD, _AFFINITY, _ANTI_AFF
 _FREED_BY_REMOVAL = frozenset(
     (Fails.RESOURCES, Fails.DEVICES, Fails.CLAIM_ELSEWHERE, Fails.EXCLUSIVE_CLAIM, Fails.DISK, Fails.VOLUME_LIMIT)
 )
+_HELPED_BY_ARRIVAL = frozenset((Fails.DEVICE_ERROR, Fails.SPREAD, Fails.AFFINITY))
 
 
 class ClusterEvent(Record, kw_only=False, eq=False):
@@ -35,6 +36,12 @@ class ClusterEvent(Record, kw_only=False, eq=False):
     is_removal: bool
     frees_claim: bool = False  # instead: a ResourceClaim that nobody uses was given up
     is_nodes: bool = False  # instead: nodes came or went, which every filter may hope for (`Node`/`Add` of all plugins)
+
+    def may_wake(self, refused: frozenset[int]) -> bool:
+        """Whether it may help any pod that these filters refused: `wakes`, before a pod is looked at."""
+        if self.is_removal or self.is_nodes or self.frees_claim:
+            return True
+        return not refused.isdisjoint(_HELPED_BY_ARRIVAL)
 
     def wakes(self, cluster: Cluster, shape: Shape, refused: frozenset[int]) -> bool:
         """Whether the event may help a pod of `shape`, given which filters refused it."""

@@ -279,12 +279,16 @@ class Simulation:
         """
         if namespace not in self.held_up or self._sleeping.get(namespace) == self.clock.tick:
             return
-        if self._luck is not None and self._luck.random() < _SLEEPS_ON:
+        if self.draws(_SLEEPS_ON):
             self._sleeping[namespace] = self.clock.tick
             return
         for resume in self.held_up.pop(namespace):
             controller = resume()
             self.controllers.setdefault(controller.key, controller)
+
+    def draws(self, share: float) -> bool:
+        """Whether chance has it so, in such a share of the runs that draw an order; in others never."""
+        return self._luck is not None and self._luck.random() < share
 
     # ── what others do ──────────────────────────────────────────────────────────────────────────────────────────────
     def vanish(self, pod: LivePod) -> None:

@@ -131,6 +131,12 @@ class Nominations:
         """Those of one node."""
         return self._on.get(node, ())
 
+    def on_any(self, nodes: NDArray[np.intp]) -> list[int]:
+        """Those of `nodes`, ascending, that have some."""
+        some, last = np.fromiter(self._on, dtype=np.intp, count=len(self._on)), len(nodes) - 1
+        known: list[int] = some[nodes[np.minimum(nodes.searchsorted(some), last)] == some].tolist()
+        return known
+
     def among(self, shape: Shape) -> Iterator[int]:
         """The nodes with nominated pods that the static filters leave to a shape: on others nothing that comes changes the refusal."""
         passes = shape.static == Static.PASSES
@@ -172,6 +178,7 @@ class Scheduler:
         self.is_thorough = is_thorough
         self.attempts = 0
         self._past: State | None = None  # of the refusal last put into words
+        self._awaiting: dict[LivePod, tuple[object, Attempt]] = {}  # of whom victims end: as of what, and how
         self.choices = 0  # times chance decided between equals
 
     # ── one attempt ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -227,22 +234,31 @@ class Scheduler:
         """Nodes that pass every filter, ascending, with room left for nominated pods of equal or higher priority
         (`RunFilterPluginsWithNominatedPods`)."""
         nodes = feasible_nodes(self.state, pod.shape)
-        if not self.nominations:
+        if not (self.nominations and len(nodes)):
             return nodes
-        crowded = self._rivals_by_node(pod)
-        full = [n for n in set(crowded).intersection(nodes.tolist()) if not self._fits_beside(pod, n, crowded[n])]
+        crowded = {node: self._rivals_on(pod, node) for node in self.nominations.on_any(nodes)}
+        full = [node for node, rivals in crowded.items() if rivals and not self._fits_beside(pod, node, rivals)]
         return nodes[~np.isin(nodes, full)] if full else nodes
+
+    def _rivals_on(self, pod: LivePod, node: int) -> list[LivePod]:
+        """Nominated pods of a node of equal or higher priority."""
+        return [one for one in self.nominations.on(node) if one is not pod and one.priority >= pod.priority]
 
     def _rivals_by_node(self, pod: LivePod) -> dict[int, list[LivePod]]:
         """Nominated pods of equal or higher priority, by the node they are nominated to, as far as `pod` may go there."""
         found: dict[int, list[LivePod]] = {}
         for node in self.nominations.among(pod.shape) if self.nominations else ():
-            rivals = [one for one in self.nominations.on(node) if one is not pod and one.priority >= pod.priority]
-            if rivals:
+            if rivals := self._rivals_on(pod, node):
                 found[node] = rivals
         return found
 
     def _fits_beside(self, pod: LivePod, node: int, rivals: list[LivePod]) -> bool:
+        """Whether a node that the pod fits on has room for it beside `rivals`: by amounts, where they alone decide."""
+        if not self.is_thorough and self.is_alone(pod.shape):
+            left = self.state.free[:, node].tolist()
+            for row, amount in (ask for rival in rivals for ask in (*rival.shape.asks, (PODS_ROW, 1))):
+                left[row] -= amount
+            return left[PODS_ROW] >= 1 and all(left[row] >= amount for row, amount in pod.shape.asks)
         with self._beside(rivals, node):
             return fails_on(self.state, pod.shape, node) == Fails.NOTHING
 
@@ -327,8 +343,25 @@ class Scheduler:
         if pod.nominated != NOWHERE and refused.resolvable[pod.nominated]:
             if any(p.preempted for p in self.pods_below(pod.nominated, pod.priority)):
                 waits = "not eligible due to a terminating pod on the nominated node."
-                return Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
+                attempt = Attempt(words=self._with_post_filter(message, pod, waits), refused_by=refused_by)
+                if (awaited := self._hangs_on(pod)) is not None:
+                    self._awaiting[pod] = awaited, attempt
+                return attempt
         return replace(self._preempt(pod, message, refused.resolvable), refused_by=refused_by)
+
+    def awaited(self, pod: LivePod) -> Attempt | None:
+        """The last refusal of a pod that waits for its victims to end, where nothing has happened since that could change it."""
+        known = self._awaiting.get(pod)
+        return known[1] if known is not None and known[0] == self._hangs_on(pod) else None
+
+    def _hangs_on(self, pod: LivePod) -> object:
+        """What the refusal of a pod hangs on that only one node may take, while victims end there: equal as long as nothing has happened
+        to that node; None where more counts. Each pod that goes anywhere has such a one tried again, of which a DaemonSet that preempts
+        has as many as nodes."""
+        node = pod.nominated
+        if self.is_thorough or node == NOWHERE or len(pod.shape.candidates) != 1 or not self.is_alone(pod.shape):
+            return None
+        return node, self.state.changes[node], self.state.fills, tuple(self.nominations.on(node))
 
     def _refused(self, pod: LivePod) -> _Refused:
         """Why each node refuses the pod: with the pods nominated to the node, where those make it refuse."""

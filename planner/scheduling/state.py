@@ -257,6 +257,7 @@ class State:
     used : int64[resource, node]
     scored : int64[2, node], requests with kube-scheduler's defaults for containers without any
     changed : nodes in the order they changed, for those who keep something per node up to date
+    changes, fills : how often each node has changed; how often nodes came, went, were closed or opened
     absent : nodes that aren't there now: not yet, or not any more
     closed : nodes that take nobody now, though the cluster has them open, and why each: a cordon (`CORDON`), or a taint's key;
         those that are closed all along stand in `Shape.static`
@@ -270,6 +271,7 @@ class State:
         self.used, self.free, self.scored = self._amounts[:rows], self._amounts[rows:-2], self._amounts[-2:]
         self._moved: dict[Shape, IntArray] = {}  # what one more pod of the shape changes of a node's `_amounts`
         self.changed: list[int] = []
+        self.changes, self.fills = [0] * cluster.node_count, 0
         self.absent: frozenset[int] = frozenset()
         self.closed: dict[int, tuple[str, ...]] = {}
         self.touched: set[int] = set()  # nodes that aren't, or weren't for a while, as the cluster has them
@@ -334,6 +336,7 @@ class State:
         counts = self._counts_of(shape) if shape.namespace else ()  # a filler is no pod that anybody counts
         self._moves.append((shape, node, placed, standing))
         self.changed.append(node)
+        self.changes[node] += 1
         self.touched.add(node)
         for count in counts:
             count.add(node, standing if count.skips_terminating else placed)
@@ -432,6 +435,8 @@ class State:
     def _relocated(self, shape: Shape, before: int, after: int) -> None:
         self._moves += ((shape, before, -1, -1), (shape, after, 1, 1))
         self.changed += (before, after)
+        self.changes[before] += 1
+        self.changes[after] += 1
         self.touched |= {before, after}
         counts, is_carried = self._counts_of(shape), _is_carried(shape)
         for node, pods in ((before, -1), (after, 1)):
@@ -473,6 +478,7 @@ class State:
         self._mark(shape, node, pods)
 
     def _mark(self, shape: Shape, node: int, pods: int) -> None:
+        self.fills += 1
         bar = shape.labels.get(_BAR)
         if bar is None:
             self.absent = self.absent | {node} if pods > 0 else self.absent - {node}

@@ -16,7 +16,9 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.rollout.answers import Reason, RolloutResult, Verdict
-from planner.rollout.run import Run
+from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.run import Run, simulate
+from planner.scheduling.cluster import Cluster
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod, pod_spec, snapshot
 from tests.rollout.rollouts import rolling
 from tests.rules.manifest_doors import Doors, ask_doors
@@ -73,6 +75,19 @@ def test_a_daemon_set_that_preempts_looks_for_no_nodes(plays: list[int]) -> None
     assert found.ties is not None
     assert (found.ties.proven, found.ties.runs) == (True, 0)  # small is too small even empty, whomever it preempts
     assert not plays
+
+
+def test_pods_whose_victims_end_elsewhere_are_judged_once() -> None:
+    """Each pod that goes has all that preempt tried again: where nothing happened to their own node, their last refusal stands."""
+    prepared = prepare(preempting("4"), Scenario(manifest=json.dumps(agent("4", **CRITICAL))))
+    short, long = (simulate(Cluster(prepared.snapshot), prepared.revisions, is_thorough=way) for way in (False, True))
+    for run in (short, long):
+        assert len(run.preempted) == 9
+    assert [p.name for p in short.preempted] == [p.name for p in long.preempted]
+    assert (short.moments, short.status) == (long.moments, long.status)
+    words = [sorted((p.name, p.message) for p in run.waiting) for run in (short, long)]
+    assert words[0] == words[1]
+    assert short.simulation.scheduler.attempts < long.simulation.scheduler.attempts / 2
 
 
 @pytest.mark.parametrize("spec", [{}, {"nodeSelector": {"cloud.google.com/gke-nodepool": "work"}}])

@@ -61,7 +61,9 @@ def engine(case: Case, change: Object, seconds: float, seed: int = 0) -> Run:
         return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
 
     revisions = [replace(first, changes=(then,)), *others]
-    return simulate(Cluster(snapshot), revisions, seed=seed, never_ready=never_ready, draws_order=seed > 0)
+    return simulate(
+        Cluster(snapshot), revisions, seed=seed, never_ready=never_ready, draws_order=seed > 0, draws_ends=seed > 0
+    )
 
 
 def reference(case: Case, change: Object, tick: int, seed: int = 0) -> Object:
@@ -101,3 +103,13 @@ def test_the_verdicts_agree_with_the_reference() -> None:
         decides += len(found) > 1
     assert wrong == {}
     assert min(tried.values()) > floor(10)
+
+
+def test_whoever_a_quota_lets_in_first_may_decide_the_verdict() -> None:
+    """Seed 502: the second change frees a place in a quota. Its own new pod has it first, unless the delay of another Deployment's
+    ReplicaSet is over in that moment, whose pod then takes half of the node that the change needs whole."""
+    case = case_of(502)
+    _, change = second_change(case, random.Random("second change 502"))
+    tick, seconds = times(case, change)[1]
+    assert {engine(case, change, seconds, seed).completed for seed in range(10)} == {True, False}
+    assert differs(case, change, tick, seconds) == ""

@@ -115,8 +115,9 @@ def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is
 
     revisions = revisions_of({"change": case.changes}, snapshot)
     return simulate(
-        cluster, revisions, seed=seed, never_ready=never_ready, is_thorough=is_thorough, draws_order=seed > 0
-    )
+        cluster, revisions, seed=seed, never_ready=never_ready, is_thorough=is_thorough, draws_order=seed > 0,
+        draws_ends=seed > 0,
+    )  # fmt: skip
 
 
 def reference(case: Case, event: Event, tick: int, seed: int = 0) -> bool:
