@@ -282,7 +282,8 @@ def _objects(text: str) -> list[Object]:
     try:
         objects = [one for one in objects_of(text, MANIFEST, repeated) if one]
     except InputError as error:
-        raise ChangeError(error.what, where=error.where, mend=error.mend) from None
+        mend = "It is a template: give what helm template prints" if "{{" in text else error.mend
+        raise ChangeError(error.what, where=error.where, mend=mend) from None
     if not objects:
         raise ChangeError("it is empty", where=MANIFEST, mend=_GIVE)
     if repeated:
@@ -330,11 +331,15 @@ def _no_namespace(asked: Iterable[Workload], snapshot: Snapshot) -> list[Finding
     return [finding("namespace-missing", f"Namespace/{name}", command=command(*create, name)) for name in missing]
 
 
-_NO_MANIFESTS: Final = (  # what stands beside manifests in a repository, by keys that each of them has
-    ("a kustomization", "Give what it builds: kubectl kustomize FOLDER", {"resources", "bases", "patchesStrategicMerge", "configMapGenerator", "helmCharts"}),
-    ("a file of Docker Compose", "Give what kompose convert makes of it", {"services"}),
-    ("a Helm chart's Chart.yaml", "Give what helm template prints", {"appVersion"}),
-    ("Helm's values", "Give what helm template prints", {"replicaCount", "image", "fullnameOverride", "nameOverride", "global"}),
+_NO_MANIFESTS: Final[tuple[tuple[str, str, type, frozenset[str]], ...]] = (
+    # what stands beside manifests in a repository, by keys under which each has such a value: `resources` are a list of a kustomization's
+    # files, and an object in Helm's values
+    ("a kustomization", "Give what it builds: kubectl kustomize FOLDER", list,
+     frozenset({"resources", "bases", "components", "patches", "patchesStrategicMerge", "configMapGenerator", "helmCharts"})),
+    ("a file of Docker Compose", "Give what kompose convert makes of it", dict, frozenset({"services"})),
+    ("a Helm chart's Chart.yaml", "Give what helm template prints", str, frozenset({"appVersion"})),
+    ("Helm's values", "Give what helm template prints", object,
+     frozenset({"replicaCount", "image", "fullnameOverride", "nameOverride", "global", "resources", "serviceAccount", "nodeSelector", "tolerations"})),
 )  # fmt: skip
 
 
@@ -343,7 +348,10 @@ def _kind(one: Object, number: int) -> str:
     try:
         kind, api_version = kind_of(one, Part())
     except InputError as error:
-        what, mend = next(((called, cure) for called, cure, keys in _NO_MANIFESTS if keys & one.keys()), ("", ""))
+        what, mend = next(
+            ((called, cure) for called, cure, sort, keys in _NO_MANIFESTS if any(isinstance(one.get(key), sort) for key in keys & one.keys())),
+            ("", ""),
+        )  # fmt: skip
         place = f"{MANIFEST}, document {number}"
         if what and not one.get("kind"):
             raise ChangeError(f"it is {what}, and no manifest", where=place, mend=mend) from None

@@ -23,7 +23,7 @@ class PodEffect(StrEnum):
     """What an object that makes no pods itself does to those of others; the sign behind its kind."""
 
     NONE = ""
-    NONE_WITHOUT_TEMPLATE = "?"  # a pod template in it makes some
+    NONE_WITHOUT_TEMPLATE = "?"  # with a pod template in it, it defines what others run
     LATER = ">"  # who runs it from then on reads it: what runs stays as it is
     SCALES = "="  # an autoscaler that isn't played: it sets the replicas of another object
     DEFINES = "~"  # objects that are there follow it, and their pods may be replaced
@@ -54,7 +54,7 @@ def effect_of(document: Mapping[str, Any]) -> PodEffect | None:
     known = _KINDS.get(group) or next((_KINDS[f"*{one}"] for one in _ENDS if group.endswith(one)), {})
     effect = known.get(kind, known.get("*"))
     if effect is PodEffect.NONE_WITHOUT_TEMPLATE:
-        return None if hidden_templates(document) else PodEffect.NONE
+        return PodEffect.DEFINES if hidden_templates(document) else PodEffect.NONE
     return effect
 
 

@@ -189,6 +189,7 @@ def test_the_demos_own_objects_change_nothing_that_is_kept() -> None:
         ("hello", "isn't a Kubernetes object"),
         ("metadata: {name: a}", "no kind"),
         ("replicaCount: 1\nimage: {tag: x}", "it is Helm's values, and no manifest"),
+        ("replicaCount: 1\nresources: {limits: {cpu: 1}}", "it is Helm's values, and no manifest"),
         ("resources: [a.yaml]\nnamePrefix: x", "it is a kustomization, and no manifest"),
         ("services: {web: {image: x}}", "it is a file of Docker Compose, and no manifest"),
         (yaml.safe_dump(plain(replicas=-1)), "spec.replicas"),
@@ -209,6 +210,15 @@ def test_manifests_that_are_refused(text: str, what: str) -> None:
     with pytest.raises(ChangeError, match=what) as refused:
         read_manifest(text, SNAPSHOT)
     assert refused.value.where.startswith(("manifest", "Deployment"))
+
+
+def test_a_template_that_nobody_rendered_is_called_one() -> None:
+    with pytest.raises(ChangeError) as refused:
+        read_manifest("kind: Pod\nmetadata:\n  {{- include x . }}\n", SNAPSHOT)
+    assert "helm template" in refused.value.mend
+    with pytest.raises(ChangeError) as refused:
+        read_manifest("kind: Pod\nmetadata: [", SNAPSHOT)
+    assert "helm template" not in refused.value.mend
 
 
 def test_lists_in_lists_are_taken_apart_and_a_kind_that_only_ends_so_is_an_object() -> None:

@@ -74,6 +74,10 @@ def test_no_kind_whose_pods_are_told_is_among_them() -> None:
         ("tekton.dev/v1", "Task", PodEffect.LATER), ("argoproj.io/v1alpha1", "WorkflowTemplate", PodEffect.LATER),
         ("autoscaling.aibrix.ai/v1alpha1", "PodAutoscaler", PodEffect.SCALES), ("ome.io/v1beta1", "ClusterServingRuntime", PodEffect.DEFINES),
         ("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", PodEffect.DEFINES), ("scheduling.k8s.io/v1alpha2", "PodGroup", PodEffect.LETS_BEGIN),
+        ("kubeflow.org/v2alpha1", "ClusterTrainingRuntime", PodEffect.DEFINES), ("instancetype.kubevirt.io/v1beta1", "VirtualMachinePreference", PodEffect.LATER),
+        ("split.smi-spec.io/v1alpha1", "TrafficSplit", PodEffect.NONE), ("aws.upbound.io/v1beta1", "ProviderConfig", PodEffect.NONE),
+        ("postgresql.cnpg.io/v1", "ScheduledBackup", PodEffect.NONE), ("argoproj.io/v1alpha1", "AnalysisTemplate", PodEffect.NONE),
+        ("kubevirt.io/v1", "VirtualMachine", None), ("pkg.crossplane.io/v1", "Provider", None), ("cluster.x-k8s.io/v1beta1", "MachineDeployment", None),
         ("example.com/v1", "Gadget", None), ("config.k8s.io/v1", "Gadget", None), ("tekton.dev/v1", "TaskRun", None),
     ],
 )  # fmt: skip

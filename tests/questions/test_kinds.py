@@ -168,7 +168,10 @@ def test_what_makes_no_pods_passes(kind: str, api_version: str) -> None:
 
 def test_a_template_in_what_makes_none_otherwise_counts() -> None:
     job = {"metrics": [{"provider": {"job": {"spec": {"template": {"spec": ONE_GPU}}}}}]}
-    assert doors(cluster(), custom("AnalysisTemplate", "argoproj.io/v1alpha1", job)) == every(UNKNOWN)
+    analysis = custom("AnalysisTemplate", "argoproj.io/v1alpha1", job)
+    assert doors(cluster(), analysis) == every(UNKNOWN)
+    [part] = gated(cluster(), analysis).workloads
+    assert "defines what other objects run" in str(part.sentence)
 
 
 def test_what_is_unknown_beside_what_completes_is_not_known_and_beside_what_is_stuck_stuck() -> None:
