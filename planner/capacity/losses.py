@@ -34,11 +34,13 @@ Watch = Callable[[Simulation, float], None]
 
 
 class Player:
-    """Tells what losses come to on one cluster, which is at rest; `plays`: of how many, played or counted."""
+    """Tells what losses come to on one cluster, which is at rest; `plays`: of how many, played or counted; `has_chance`: whether chance
+    decided something in one that was played."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.plays = 0
+        self.has_chance = False
         self._grown: dict[Spares, Counting] = {NONE: Counting(cluster)}
 
     def lose(self, nodes: Sequence[int], spares: Spares = NONE, watch: Watch | None = None) -> Outcome:
@@ -68,6 +70,8 @@ class Player:
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
         waited = settle(simulation, partial(_passes, simulation, clock, watch))
         watch(simulation, clock.seconds + waited)
+        drawn = (simulation, simulation.scheduler, simulation.attachments)
+        self.has_chance = self.has_chance or simulation.orders > 0 or any(one.choices for one in drawn)
         return _told(simulation, gone, clock.seconds + waited)
 
     def counting(self, spares: Spares) -> Counting:

@@ -29,10 +29,13 @@ from planner.ground.words import Text, count, listing, plural, short_name, usd
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.kinds import REPLICA_SET, kind_called, several
 from planner.kubernetes.nodes import NO_POOL, gpu_count, is_spot, node_pool, out_of_use, zone
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import EMPTY, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
+from planner.rollout.doubt_rules import decisive_doubts, made_anew
+from planner.rollout.doubts import Doubt, decisive, is_proven
 from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import empty_copy
@@ -111,12 +114,13 @@ class Loss(Record):
 
 
 class Together(Record):
-    """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_proven`: every choice of one
-    more was played or counted, or one was found that may not."""
+    """How many nodes of a pool may be lost at once, whichever they are. `breaks`: some that may not; `is_every`: every choice of one
+    more was played or counted, or one was found that may not; `is_proven`: and nothing of the answer's doubts could change that."""
 
     pool: str
     nodes: int
     survived: int
+    is_every: bool
     is_proven: bool
     breaks: tuple[str, ...] = ()
 
@@ -135,7 +139,7 @@ class Upgrade(Record):
 class Survival(Record):
     """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
     were looked for. `too_large`: whose loss costs more than one may; `unread`: kinds that weren't
-    read, and might hold an upgrade back."""
+    read, and might hold an upgrade back; `doubts`: what could make pods come back otherwise."""
 
     sentence: Text
     losses: tuple[Loss, ...]
@@ -146,6 +150,7 @@ class Survival(Record):
     manifests: tuple[tuple[str, str], ...] = ()
     too_large: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
     def nodes(self, *, broken: bool = False, with_gpus: bool = False) -> int:
         """How many nodes there are, or of them those whose loss isn't survived."""
@@ -202,8 +207,11 @@ def survival(
         lost.nodes[0] for lost, found, _ in alone if not found.unknown or sum(found.missing.values()) > found.unknown
     }
     is_for_all = is_for_all and len(alone) == len(kinds)
+    together = () if is_brief else tuple(_together(player, kinds, good, told))
+    doubts = () if is_brief else _doubts(player)
     made = Survival(
-        sentence=Text(), losses=losses, together=() if is_brief else tuple(_together(player, kinds, good, told)), spare=mender.spares(spare),
+        sentence=Text(), losses=losses, doubts=doubts,
+        together=tuple(replace(one, is_proven=one.is_proven and is_proven(doubts, ())) for one in together), spare=mender.spares(spare),
         is_for_all=is_for_all, upgrades=tuple(_upgrades(cluster, limits)) if upgrades else (),
         unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))) if upgrades else (), manifests=mender.manifests(spare), too_large=tuple(sorted(too_large)),
     )  # fmt: skip
@@ -280,6 +288,19 @@ def _fewer(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY)
 
 
 # ── several of a pool ────────────────────────────────────────────────────────────────────────────────────────────────
+def _comes_back(cluster: Cluster) -> set[str]:
+    """Workloads with a pod that is made anew when its node is lost."""
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    return {keys[pod.uid] for pod in pods if pod.holds_room and not goes_with_its_node(pod)}
+
+
+def _doubts(player: Player) -> tuple[Doubt, ...]:
+    """What could make pods come back otherwise: what every rule doubts of those that are made anew, and that a loss is played once."""
+    found = decisive_doubts(player.cluster, made_anew(player.cluster, _comes_back(player.cluster)))
+    why = "a loss is played once, and kube-scheduler may choose otherwise among equal nodes"
+    return (*found, *([decisive("placement", why)] if player.has_chance else []))
+
+
 def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], known: set[int]) -> Iterator[Together]:
     """`good`: nodes that may be lost by themselves, of those `known`; of the others that isn't known."""
     cluster, left = player.cluster, LIMITS.losses_together
@@ -290,7 +311,10 @@ def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], kn
         size = sum(map(len, mine))
         broken = [cluster.node_names[some[0]] for some in mine if some[0] in known - good][:1]
         is_good = all(some[0] in good for some in mine)
-        found = Together(pool=pool or NO_POOL, nodes=size, survived=int(is_good), is_proven=is_good or bool(broken))
+        is_whole = is_good or bool(broken)
+        found = Together(
+            pool=pool or NO_POOL, nodes=size, survived=int(is_good), is_every=is_whole, is_proven=is_whole
+        )  # fmt: skip
         if not is_good:
             yield replace(found, breaks=tuple(broken))
             continue
@@ -306,7 +330,7 @@ def _together(player: Player, kinds: Sequence[Sequence[int]], good: set[int], kn
                     breaks = tuple(cluster.node_names[place] for place in places)
                     break
             if breaks or not is_every:
-                found = replace(found, is_proven=bool(breaks), breaks=breaks or ())
+                found = replace(found, is_every=bool(breaks), is_proven=bool(breaks), breaks=breaks or ())
                 break
             found = replace(found, survived=number)
         yield found
@@ -553,6 +577,6 @@ def notes(made: Survival) -> list[str]:
             "no autoscaler adds any."
         )
     found += [f"No {several(one)} were read: whether one holds an upgrade back isn't known." for one in made.unread]
-    if any(not together.is_proven for together in made.together):
+    if any(not together.is_every for together in made.together):
         found.append("Of pools marked so not every choice of nodes was played.")
-    return found
+    return [*found, *(str(one.sentence) for one in made.doubts)]

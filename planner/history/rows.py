@@ -50,6 +50,12 @@ class Answered(Record):
     facts: tuple[FactLike, ...] = field(default=())
 
 
+def _not_known(snapshot: Snapshot) -> set[str]:
+    """Kinds of which rows may be missing, or may be of another state of an object than its latest."""
+    lacking = {kind for kind, there in snapshot.presence.items() if there.is_lacking}
+    return lacking | {kind for kind, *_ in snapshot.reading.contradicted}
+
+
 def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str, prices: str = "") -> Rows:
     """Every table's rows of one snapshot; its `part` is the snapshot's id."""
     rows: Rows = {name: [] for name in NAMED if name not in ("sweep", TRENDS)}
@@ -60,7 +66,7 @@ def rows_of(snapshot: Snapshot, answers: Iterable[Answered], *, written_by: str,
             "nodes": len(snapshot.nodes),
             "pods": snapshot.if_known(len(snapshot.pods), POD.name),
             "workloads": len(snapshot.workloads),
-            "lacking": ",".join(sorted(kind for kind, there in snapshot.presence.items() if there.is_lacking)),
+            "lacking": ",".join(sorted(_not_known(snapshot))),
             "written_by": written_by,
             "prices": prices,
         }

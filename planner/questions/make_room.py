@@ -12,6 +12,7 @@ from planner.ground.sheet import Column, Figure, Listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
+from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
 from planner.remedies.movable import Least
@@ -92,6 +93,7 @@ QUESTION: Final = Question(
         Listing(name="queued", title="Kept back by Kueue", items=lambda found: found.queued, columns=(
             Column("workload"), Column("pods"), Column("why", lambda one: str(one.why)))),
         Listing(name="curve", title="Places and moves", items=lambda found: found.curve, most=20, columns=(Column("places"), Column("moves"))),
+        Listing(name="doubts", columns=DOUBTS, is_shown=False),
     ),
     notes=notes,
     wants=(Want.MANIFEST, Want.PRICES),

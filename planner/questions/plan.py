@@ -23,6 +23,7 @@ from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import sentence
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies import overview as overviews
@@ -186,8 +187,10 @@ QUESTION: Final = Question(
         Figure("plan_cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
         Figure("plan_cost_of_a_rollout", lambda answer: answer.usd_per_rollout, "USD/rollout"),
     ),
-    listings=(_MEASURES, _ORDER, _LEFT),
-    notes=lambda answer: [one for one in (answer.price_note, answer.doubt) if one],
+    listings=(_MEASURES, _ORDER, _LEFT, Listing(name="doubts", columns=DOUBTS, is_shown=False)),
+    notes=lambda answer: [
+        one for one in (answer.price_note, answer.doubt, *(one.sentence for one in answer.doubts)) if one
+    ],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 
     What costs nothing comes first (another strategy, a later turn, others scaled down while one rolls out, moves of pods); then as few nodes as do, within the budgets and the pools' maxima,

@@ -12,6 +12,7 @@ from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
 from planner.ground.words import duration
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
+from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Given, Question, Want
 
 
@@ -45,13 +46,14 @@ QUESTION: Final = Question(
                 Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),
                 Column("preempted", lambda one: whose_words(one.pushed), heading="pushed out"), Column("spare", lambda one: spare_words(one.spare), heading="spare that mends it"))),
         Listing(name="together", title="How many of a pool at once, whichever they are", items=lambda found: found.together, columns=(
-            Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_proven else f"at least {one.survived:,}"),
-            Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="these can't be lost"))),
+            Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_every else f"at least {one.survived:,}"),
+            Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="these can't be lost"))),
         Listing(name="spare", title="Spare nodes, for any one node", items=lambda found: found.spare, columns=(
             Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
         Listing(name="upgrades", title="Upgrades of node pools", items=lambda found: found.upgrades, columns=(
             Column("pool"), Column("strategy", lambda one: one.strategy.value), Column("is_done", lambda one: one.is_done if one.is_known else None, heading="gets through"),
             Column("budgets", lambda one: ", ".join(one.budgets), heading="held back by"), Column("sentence", lambda one: str(one.sentence), heading="what comes of it"))),
+        Listing(name="doubts", columns=DOUBTS, is_shown=False),
     ),
     notes=notes,
     codes=lambda found: dict(found.manifests),

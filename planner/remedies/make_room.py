@@ -16,13 +16,13 @@ from planner.capacity.pod_shapes import parse_shape
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
+from planner.inventory.account import get_command
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.admission_hooks import MUTATING
 from planner.kubernetes.kinds import kind_in, several
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of
-from planner.kubernetes.records import Pod, Snapshot
+from planner.kubernetes.records import Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
@@ -30,14 +30,16 @@ from planner.remedies import limits
 from planner.remedies.fewest_moves import Moves, fewest
 from planner.remedies.movable import Least, Movable, Prices, Stays, movable
 from planner.remedies.stages import Acted, Replay, Stage, apart, led, replay
+from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
+from planner.rollout.doubt_rules import decisive_doubts, made_anew
+from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.queued import held, let_in
 from planner.rollout.run import Revision
 from planner.rollout.simulation import Simulation
-from planner.rollout.unknowns import unplayed_hooks
 from planner.scheduling.cluster import Cluster
 
 _PLACE: Final = "place"
@@ -103,7 +105,7 @@ class MadeRoom(Record):
     ----------
     waiting : pods that it was asked for, or places
     weight, at_least : of the moves, in `least`: how many, minutes or USD; no plan for the same pods weighs less than the second
-    is_proven : whether no plan that starts as many weighs less
+    is_least, is_proven : whether the search shows that no plan that starts as many weighs less; and nothing of `doubts` could change that
     is_most : whether it is proven that no more of them can start
     draws, held : of the scheduler's ties, and in how many of them the plan does what it says
     seconds : until the last one has started, about
@@ -122,6 +124,7 @@ class MadeRoom(Record):
     kept: tuple[Kept, ...]
     weight: float
     at_least: float
+    is_least: bool
     is_proven: bool
     is_most: bool
     draws: int
@@ -132,6 +135,7 @@ class MadeRoom(Record):
     queued: tuple[StillWaiting, ...] = ()
     unread: tuple[str, ...] = ()
     asks_no_quota: bool = False
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Asked(Record):
@@ -190,13 +194,11 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
     found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     plan = _plan(put.cluster, put.asked, found)
     is_of_places = bool(what.shape or what.change)
-    made = _described(
-        snapshot, put.cluster, put.asked, found, plan, what.least, is_of_places=is_of_places, is_sure=put.is_sure
-    )
+    made = _described(snapshot, put, found, plan, what.least, is_of_places=is_of_places)
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
     made = replace(
-        made, unread=tuple(filter(snapshot.lacks, ("PodDisruptionBudget",))), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
+        made, unread=_unread(snapshot), queued=put.queued, sentence=Text(f"{made.sentence}{more}"),
         asks_no_quota=bool(what.shape) and queues.is_there(snapshot),
     )  # fmt: skip
     return made, plan.replays[0].snapshot
@@ -224,36 +226,38 @@ def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movabl
 
 
 class _Put(NamedTuple):
-    """The cluster at rest, the pods that are to start, whom Kueue keeps back (or may: not `is_queue_known`); `is_sure`: whether nobody
-    waits for Kueue's word."""
+    """The cluster at rest, the pods that are to start, whom Kueue keeps back (or may: not `is_queue_known`); `changes`: what the manifest
+    makes; `doubts`: what isn't sure before any move; `today`: before any place was put into it."""
 
+    today: Cluster
     cluster: Cluster
     asked: list[int]
-    queued: tuple[StillWaiting, ...]
-    is_sure: bool
-    is_queue_known: bool
+    queued: tuple[StillWaiting, ...] = ()
+    is_queue_known: bool = True
+    changes: tuple[Revision, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 def _put(snapshot: Snapshot, what: Asked) -> _Put:
     places: Wanted = ()
-    queued: tuple[StillWaiting, ...] = ()
-    is_sure = is_queue_known = True
+    put = _Put(compiled(snapshot), compiled(snapshot), [])
     if what.change is not None:
-        places, queued, is_sure, is_queue_known = _made_by(snapshot, what.change)
+        places, put = _made_by(snapshot, what.change)
     elif not what.shape:
         waiting = held(snapshot)
         kept = [one for one in waiting.kept if what.workload in ("", one.owner)]
         queued = tuple(StillWaiting(workload=one.owner, pods=one.pods, why=Text(one.why)) for one in kept)
-        is_queue_known = all(one.is_known for one in kept)
-        snapshot, is_sure = waiting.snapshot, not (waiting.opened or waiting.kept)
+        doubts = (_QUEUES,) if waiting.opened or waiting.kept else ()
+        put = put._replace(queued=queued, is_queue_known=all(one.is_known for one in kept), doubts=doubts)
+        snapshot = waiting.snapshot
     cluster = at_rest(compiled(snapshot).snapshot)
     if what.shape:
         shape = parse_shape(what.shape, cluster)
         like = Pod(namespace=shape.namespace, name=_PLACE, uid="", labels=shape.labels, spec=shape.spec)
         places = ((like, what.number),)
     cluster = _with_pods(cluster, places) if places else cluster
-    asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(queued))
-    return _Put(cluster, asked, queued, is_sure, is_queue_known)
+    asked = _asked(cluster, what.workload, _PLACE if places else "", is_queued=bool(put.queued))
+    return put._replace(cluster=cluster, asked=asked)
 
 
 def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Snapshot]:
@@ -267,7 +271,7 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
     cluster = _with_pods(at_rest(snapshot), ((pod, number),))
     asked, found = _asked(cluster, "", _PLACE), _there_today(snapshot, cluster, movable(cluster, Least.MOVES))
     plan = _plan(cluster, asked, found)
-    made = _described(snapshot, cluster, asked, found, plan, Least.MOVES, is_of_places=True)
+    made = _described(snapshot, _Put(compiled(snapshot), cluster, asked), found, plan, Least.MOVES, is_of_places=True)
     after = plan.replays[0].snapshot
     return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
 
@@ -276,12 +280,18 @@ Wanted = Sequence[tuple[Pod, int]]
 """Pods, and for how many like each there is to be a place."""
 
 
-def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillWaiting, ...], bool, bool]:
-    """The pods of what a manifest makes anew, which of them Kueue keeps back, whether it has no say, and whether what it does is known."""
-    prepared, found, queued = prepare(snapshot, change), list[tuple[Pod, int]](), list[StillWaiting]()
+def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
+    """The pods of what a manifest makes anew, as the API server lets them in, which of them Kueue keeps back, and what isn't sure of them."""
+    prepared, found, queued, doubts = (
+        prepare(snapshot, change),
+        list[tuple[Pod, int]](),
+        list[StillWaiting](),
+        list[Doubt](),
+    )
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
-    revisions, is_sure, is_known = let_in(prepared.snapshot, prepared.revisions), True, True
+    revisions, is_known = let_in(prepared.snapshot, prepared.revisions), True
+    admission = Admission(prepared.snapshot)
     for plain, asked in zip(prepared.revisions, revisions, strict=True):
         revision, after = asked, asked.after
         said, known = _of_queue(prepared.snapshot, asked)
@@ -289,32 +299,35 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, tuple[StillW
         if said:
             queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
             revision = plain  # a place is looked for all the same
-        is_assumed = plain.placed is not None and plain.placed.assumes
-        is_changed = any(hook.kind in MUTATING for hook in unplayed_hooks(prepared.snapshot, plain))
-        is_sure = is_sure and asked.queued is None and not (said or is_assumed or is_changed)
+        doubts += [_QUEUES] if said or asked.queued is not None else []
+        if plain.placed is not None and plain.placed.assumes:
+            doubts.append(decisive(after.key, plain.placed.assumes))
         if revision.before is not None:
             mend = "headroom rollout CLUSTER -f FILE --levers moves says whether moves help its rollout"
             raise InputError(f"{after.key} is there already", where="-f", mend=mend)
         if after.traits.is_per_node:
             raise InputError(f"{after.key} has a pod on each node", where="-f", mend="Give something with replicas")
-        found += [
-            (
-                Pod(
-                    namespace=after.namespace,
-                    name=after.name,
-                    uid="",
-                    labels=template.labels,
-                    annotations=template.annotations,
-                    spec=template.spec,
-                ),
-                number,
-            )
-            for template, number in revision.templates
-            if number
-        ]
+        for template, number in revision.templates:
+            spec = admission.prepare(after.namespace, template.spec, template.labels)
+            if refused := _refused(admission, after.namespace, after.name, spec, number):
+                doubts.append(decisive(after.key, refused))
+            like = Pod(
+                namespace=after.namespace, name=after.name, uid="", labels=template.labels, annotations=template.annotations, spec=spec
+            )  # fmt: skip
+            found += [(like, number)] if number else []
     if not found:
         raise InputError("the manifest makes no pods", where="-f", mend="Give a Deployment, a StatefulSet or a Job")
-    return found, tuple(queued), is_sure, is_known
+    cluster, changes = compiled(prepared.snapshot), tuple(prepared.revisions)
+    return found, _Put(cluster, cluster, [], tuple(queued), is_known, changes, tuple(dict.fromkeys(doubts)))
+
+
+def _refused(admission: Admission, namespace: str, name: str, spec: PodSpec, number: int) -> str:
+    """What the API server says to the first of so many pods that it refuses; "" where it takes all."""
+    for _ in range(number):
+        if refusal := admission.refusal(namespace, name, spec):
+            return refusal.message
+        admission.charge(namespace, spec)
+    return ""
 
 
 def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
@@ -453,17 +466,10 @@ def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
-    today: Snapshot,
-    cluster: Cluster,
-    asked: Sequence[int],
-    found: Movable,
-    plan: Plan,
-    least: Least,
-    *,
-    is_of_places: bool,
-    is_sure: bool = True,
-) -> MadeRoom:
+    today: Snapshot, put: _Put, found: Movable, plan: Plan, least: Least, *, is_of_places: bool
+) -> MadeRoom:  # fmt: skip
     """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
+    cluster, asked = put.cluster, put.asked
     snapshot, keys = cluster.snapshot, workload_keys(cluster.snapshot)
     named = frozenset(pod.uid for pod in today.pods) | {snapshot.pods[n].uid for n in asked if is_of_places}
     first, holds = plan.replays[0], plan.held > 0
@@ -485,20 +491,25 @@ def _described(
         if holds and uid in first.started
     ]
     started = set(first.started) if holds else set()
+    left = [n for n in asked if snapshot.pods[n].uid not in started]
+    doubts = _doubts(today, put, found, keys, {one.workload for one in moves}, is_done=bool(starts), is_whole=not left)
+    is_sure = is_proven(doubts, ())
+    is_least = plan.moves.is_proven and plan.moves.is_most and holds
     made = MadeRoom(
         sentence=Text(),
         waiting=len(asked),
         least=least,
         moves=tuple(moves),
         starts=tuple(starts),
-        left=_left(cluster, [n for n in asked if snapshot.pods[n].uid not in started], plan),
+        left=_left(cluster, left, plan),
         kept=tuple(
             Kept(pods=number, why=why, whose=found.unknown if why is Stays.UNKNOWN_OWNER else ())
             for why, number in Counter(found.stays).most_common()
         ),
         weight=plan.moves.weight / unit if holds else 0.0,
         at_least=max(0.0, plan.moves.at_least) / unit,
-        is_proven=plan.moves.is_proven and plan.moves.is_most and holds and is_sure,
+        is_least=is_least,
+        is_proven=is_least and is_sure,
         is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
         draws=len(plan.replays),
         held=plan.held,
@@ -507,8 +518,37 @@ def _described(
         curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
         if is_of_places
         else (),
+        doubts=doubts,
     )
     return replace(made, sentence=Text(_sentence(made, is_of_places=is_of_places)))
+
+
+_QUEUES: Final = decisive(
+    "Kueue", "Kueue decides which of the pods may start, and its queues aren't played with the moves",
+    "See who waits: headroom queues",
+)  # fmt: skip
+
+
+def _unread(snapshot: Snapshot) -> tuple[str, ...]:
+    """Kinds that weren't read, and might hold a move back."""
+    return tuple(filter(snapshot.lacks, ("PodDisruptionBudget",)))
+
+
+def _doubts(
+    today: Snapshot, put: _Put, found: Movable, keys: Mapping[str, str], moved: set[str], *, is_done: bool, is_whole: bool
+) -> tuple[Doubt, ...]:  # fmt: skip
+    """What could make another plan the least: what every rule doubts of the new pods and of those that controllers make for the moved ones.
+    Where pods go on waiting, the successors of all that may be moved count: a webhook may make them smaller."""
+    doubts = list(put.doubts)
+    if is_done:
+        doubts += decisive_doubts(put.today, [*put.changes, *made_anew(put.today, moved)])
+    if not is_whole:
+        movable = {keys[put.cluster.snapshot.pods[number].uid] for number in found.weights}
+        doubts += decisive_doubts(put.today, [*put.changes, *made_anew(put.today, movable)], is_done=False)
+    for kind in _unread(today) if moved else ():
+        why = f"whether one holds a move back isn't known: no {several(kind)} were read"
+        doubts.append(decisive(several(kind), why, f"To add them: {get_command([kind])}"))
+    return each_once(doubts)
 
 
 def _name(pod: Pod) -> str:
@@ -573,9 +613,9 @@ def _sentence(made: MadeRoom, *, is_of_places: bool) -> str:
         words = f"{who} {plural(started, 'needs', 'need')} no move"
     is_counted = made.least is Least.MOVES
     words += f" ({weighed(made.least, made.weight)})" if number and not is_counted else ""
-    if made.is_proven:
+    if made.is_least:
         least = "no plan needs fewer" if is_counted else "no plan costs less"
-        words += f"; {least} (proven)" if number else ""
+        words += f"; {least}{' (proven)' if made.is_proven else ', as far as is known'}" if number else ""
     else:
         whose = "any plan" if made.is_most else "any plan for these"
         words += (
@@ -603,7 +643,7 @@ def notes(made: MadeRoom) -> list[str]:
     ]
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
-        found += [f"No {several(one)} were read: whether one holds a move back isn't known." for one in made.unread]
+        found += [str(one.sentence) for one in made.doubts]
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
     if made.least is Least.COST:
         found += [_COST]

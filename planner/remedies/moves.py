@@ -39,8 +39,8 @@ def room_made(case: PlanCase) -> RoomMade:
         except TooLargeError:
             return RoomMade(moved=tuple(moved), doubt=limits.MOVES_UNITS.reached())
         if len(made.starts) < number or made.held < made.draws:
-            if not moved and not made.starts and made.is_most:
-                return RoomMade()
+            if not moved and not made.starts and (made.is_most or made.doubts):
+                return RoomMade(doubt="; ".join(str(one.why) for one in made.doubts))
             break
         if made.moves:
             moved.append(Moved(cluster=Cluster(left), moves=len(made.moves), seconds=made.seconds, steps=made.steps))

@@ -18,6 +18,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
+from planner.inventory.account import get_command
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
@@ -39,6 +40,8 @@ from planner.remedies.price import price_of_nodes
 from planner.remedies.ways_out import find_remedies, grown, is_unstated, preference
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, Remedy, RemedyKind, Verdict, rolling
 from planner.rollout.choice import Option, Weights, choose
+from planner.rollout.doubt_rules import decisive_doubts
+from planner.rollout.doubts import Doubt, decisive, is_proven
 from planner.rollout.glance import OwnRollout, OwnRollouts, glance, unjudged_words
 from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of, workloads_by_key
@@ -154,6 +157,7 @@ class PlanAnswer(Record):
     uncounted: tuple[str, ...] = ()  # kinds that weren't read, without which no such bound is known
     price_note: Text = NO_WORDS
     doubt: Text = NO_WORDS  # what wasn't looked at
+    doubts: tuple[Doubt, ...] = ()  # of the nodes that it adds and of their number
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
@@ -1065,7 +1069,8 @@ class Planner:
             else _sum([node.usd_per_rollout for node in nodes])
         )
         order = self._order(measures)
-        bounds = [self._at_least(key) for key in dict.fromkeys(key for node in nodes for key in node.makes)]
+        of_nodes = list(dict.fromkeys(key for node in nodes for key in node.makes))
+        bounds = [self._at_least(key) for key in of_nodes]
         found = PlanAnswer(
             sentence=Text(), total=len(self.states), ready_now=numbers[0], ready_free=numbers[1], ready_all=numbers[2],
             unknown=sum(state.verdict is Verdict.UNKNOWN for state in self.states.values()), measures=measures,
@@ -1074,7 +1079,7 @@ class Planner:
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((bound.nodes for bound in bounds), default=0),
             at_least_usd=None if month is None else max((bound.usd_per_month or 0.0 for bound in bounds), default=0.0),
-            doubt=Text(" ".join(self.doubts)), unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+            doubt=Text(" ".join(self.doubts)), doubts=tuple(self._doubts(of_nodes)), unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         return replace(found, sentence=Text(_sentence(found, self.aims)))
 
@@ -1088,6 +1093,20 @@ class Planner:
         if not found.is_played:
             self._doubt(found.why)
         return tuple(turns[turn.revision.after.key] for turn in found.turns)
+
+    def _doubts(self, keys: Sequence[str]) -> Iterator[Doubt]:
+        """What could make another number of nodes of it: what every rule doubts of the pods of the workloads that need them, lists without
+        which no bound is known, and what the search didn't look at."""
+        if not keys:
+            return
+        yield from decisive_doubts(self.world.cluster, [self.world.revision(key) for key in keys])
+        if self._uncounted:
+            names = listing([several(kind) for kind in self._uncounted])
+            lists = [kind for kind in self._uncounted if kind in _COUNTING]
+            advice = f"To add them: {get_command(lists)}" if lists else ""
+            yield decisive(names, f"whether fewer nodes do isn't known without {names}", advice)
+        for said in self.doubts:
+            yield decisive("the search for a plan", said.rstrip("."))
 
     @cached_property
     def _uncounted(self) -> tuple[str, ...]:
@@ -1170,11 +1189,12 @@ def _sentence(found: PlanAnswer, aims: Aims) -> str:
 
 def _least_words(found: PlanAnswer) -> str:
     """How far that is from the least: what no plan for the same workloads can do without."""
+    sure = " (proven)" if is_proven(found.doubts, ()) else ", as far as is known"
     counts_peak = all(one.kept_nodes in (0, one.nodes) for one in found.measures)  # as the bound does, kept all month
     if counts_peak and found.usd_per_month is not None and (found.at_least_usd or 0.0) >= found.usd_per_month - _CENT:
-        return "no plan for them costs less (proven)"
+        return f"no plan for them costs less{sure}"
     if found.at_least_nodes >= found.nodes:
-        return "no plan for them needs fewer nodes (proven)"
+        return f"no plan for them needs fewer nodes{sure}"
     if found.uncounted:
         return f"whether fewer do isn't known without {listing([several(kind) for kind in found.uncounted])}"
     if not found.at_least_nodes:

@@ -6,7 +6,7 @@ To add one, write a function of `Played` that yields `Doubt`s and put it into `R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from planner.ground.quantity import format_amount
@@ -25,6 +25,7 @@ from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.image_pulls import failing_pulls, image_pulls
 from planner.rollout.kubelet_refusals import doubt_words, met_by
 from planner.rollout.never_ready import never_ready
+from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
 from planner.rollout.twice_offered import used_by
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
@@ -43,16 +44,29 @@ _DRY_RUN_OF_A_POD: Final = "See what it makes of a Pod with the template: kubect
 
 
 class Played(Record, eq=False):
-    """What a rule may look at: the cluster, its changes, and how they went."""
+    """What a rule may look at: the cluster, its changes, and how they went. Evictions, moves and losses have no `run` of a rollout: pods
+    of all the revisions are made anew, and `is_done` says whether the answer has them all placed."""
 
     cluster: Cluster
     revisions: Sequence[Revision]
-    run: Run
+    run: Run | None
+    is_done: bool = True
+
+    @property
+    def completes(self) -> bool:
+        """Whether all of it does what is asked."""
+        return self.is_done if self.run is None else self.run.completed
+
+    def completes_of(self, revision: Revision) -> bool:
+        """Whether one change does."""
+        return self.is_done if self.run is None else self.run.done[revision.after.key]
 
     def makes_pods(self, revision: Revision) -> bool:
         """Whether pods of a change are made, or wait to be."""
         if revision.placed is not None:
             return not revision.placed.idle
+        if self.run is None:
+            return True
         before, *moments = self.run.moments[revision.after.key]
         is_new = revision.has_new_template or revision.before is None
         return is_new or any(one.pending or one.pods > before.pods for one in moments)
@@ -81,13 +95,13 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
         yield Doubt(about=_many([_AUTOSCALER]), why=why, could_change=Effect.VERDICT, advice=_adds([_AUTOSCALER]))
     for kind in KINDS:
         state = snapshot.presence.get(kind)
-        if state is not None and state.hides and (played.run.completed or kind in MUTATING):
+        if state is not None and state.hides and (played.completes or kind in MUTATING):
             what = (
                 "the API server refused to list them" if state is Presence.REFUSED else "only a part of them was read"
             )
             why = Text(f"whether one changes or refuses the pods isn't known: {what}")
             yield Doubt(about=_many([kind]), why=why, could_change=Effect.VERDICT, advice=_adds([kind]))
-    if not played.run.completed or not any(map(played.makes_pods, played.revisions)):
+    if not played.completes or not any(map(played.makes_pods, played.revisions)):
         return
     refuse = [kind for kind in _REFUSE if snapshot.presence.get(kind) is Presence.ABSENT]
     make: list[str] = []
@@ -103,7 +117,8 @@ def missing_lists(played: Played) -> Iterator[Doubt]:
 
 def presumed_drivers(played: Played) -> Iterator[Doubt]:
     """Drivers whose volumes pods wait for, and that attach as far as their own manifests say: their CSIDrivers weren't read."""
-    waits = [wait.volume for revision in played.revisions for wait in volume_waits(played.run, revision.after.key)]
+    run = played.run
+    waits = [wait.volume for one in played.revisions for wait in volume_waits(run, one.after.key)] if run else []
     for driver in sorted({volume.driver for volume in waits if volume.how is Attaching.PRESUMED}):
         why = Text(f"that {driver} attaches volumes to nodes is taken from its manifests: no CSIDrivers were read")
         yield Doubt(about=driver, why=why, could_change=Effect.VERDICT, advice=_adds(["CSIDriver"]))
@@ -139,7 +154,7 @@ def unplayed_admission(played: Played) -> Iterator[Doubt]:
             what = "the workload" if sees_workload and not hook.is_about(POD.group, POD.resource) else "its pods"
             why = Text(f"it may {'change or refuse' if mutates else 'refuse'} {what}, and what it does isn't played")
             yield Doubt(
-                about=_called(hook), why=why, could_change=Effect.VERDICT if mutates or played.run.completed else Effect.NOTHING,
+                about=_called(hook), why=why, could_change=Effect.VERDICT if mutates or played.completes else Effect.NOTHING,
                 advice=_DRY_RUN if sees_workload else _DRY_RUN_OF_A_POD,
             )  # fmt: skip
 
@@ -152,7 +167,9 @@ def never_ready_before(played: Played) -> Iterator[Doubt]:
     """A rollout that completes since its new pods are taken to get Ready, though none like them ever has."""
     for revision in played.revisions:
         after = revision.after
-        pods = never_ready(played.cluster, revision) if played.run.done[after.key] and not revision.never_ready else ()
+        pods = (
+            never_ready(played.cluster, revision) if played.completes_of(revision) and not revision.never_ready else ()
+        )
         if not pods:
             continue
         restarts = max((state.restart_count for pod in pods for state in pod.containers), default=0)
@@ -203,7 +220,7 @@ def offered_twice(played: Played) -> Iterator[Doubt]:
     """New pods that have devices which the device plugin and a DRA driver offer both: where more is given out than there is, the verdict
     isn't known (`planner.rollout.twice_offered.given_out_twice`)."""
     for revision in played.revisions:
-        is_asked = played.run.done[revision.after.key] and played.makes_pods(revision)
+        is_asked = played.completes_of(revision) and played.makes_pods(revision)
         for one in used_by(played.cluster, revision.after, played.nodes_of(revision)) if is_asked else ():
             name = played.cluster.node_names[one.node]
             why = Text(
@@ -216,7 +233,7 @@ def offered_twice(played: Played) -> Iterator[Doubt]:
 def kubelet_refusals(played: Played) -> Iterator[Doubt]:
     """A kubelet has refused pods of the workload, or others' where its new pods are: it may refuse these once they are bound."""
     for revision in played.revisions:
-        is_asked = played.run.done[revision.after.key] and played.makes_pods(revision)
+        is_asked = played.completes_of(revision) and played.makes_pods(revision)
         for one in met_by(played.cluster, revision.after.key, played.nodes_of(revision)) if is_asked else ():
             about, advice = NODE.key("", one.node), f"See why: {command('kubectl', 'describe', 'node', one.node)}"
             yield Doubt(about=about, why=Text(doubt_words(one)), could_change=Effect.VERDICT, advice=advice)
@@ -226,7 +243,7 @@ def pulled_images(played: Played) -> Iterator[Doubt]:
     """Images that nodes of the new pods lack: how long a pull takes isn't in the start-up that is taken. One that can't be pulled for pods
     that are there may not be for the new ones either."""
     for revision in (revision for revision in played.revisions if played.makes_pods(revision)):
-        after, is_done = revision.after, played.run.done[revision.after.key]
+        after, is_done = revision.after, played.completes_of(revision)
         for why in failing_pulls(played.cluster, after.template.spec) if is_done else ():
             advice = "Check its name, and the pods' imagePullSecrets"
             yield Doubt(
@@ -254,3 +271,19 @@ def standing_doubts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -
     """What every rule doubts of `run` of the revisions."""
     played = Played(cluster=cluster, revisions=tuple(revisions), run=run)
     return each_once(doubt for rule in RULES for doubt in rule(played))
+
+
+def decisive_doubts(cluster: Cluster, revisions: Sequence[Revision], *, is_done: bool = True) -> tuple[Doubt, ...]:
+    """What every rule doubts of an answer that makes the pods of the revisions without a rollout of its own (evictions, moves, losses, the
+    nodes of a plan), as far as it could be another answer. `is_done`: whether all of them find a place in it."""
+    played = Played(cluster=cluster, revisions=tuple(revisions), run=None, is_done=is_done)
+    every = (doubt for rule in RULES for doubt in rule(played)) if revisions else ()
+    return each_once(doubt for doubt in every if doubt.could_change is Effect.VERDICT)
+
+
+def made_anew(cluster: Cluster, keys: Iterable[str]) -> list[Revision]:
+    """The workloads of these keys whose pods are made anew as they are, as evictions and losses do."""
+    known = workloads_by_key(cluster)
+    return [
+        Revision(before=known[key], after=known[key], has_new_template=False) for key in sorted({*keys} & known.keys())
+    ]

@@ -59,6 +59,11 @@ class Doubt(Record):
         return Text(f"{said}. {self.advice}" if self.advice else said)
 
 
+def decisive(about: str, why: str, advice: str = "") -> Doubt:
+    """One that could change the verdict."""
+    return Doubt(about=about, why=Text(why), could_change=Effect.VERDICT, advice=advice)
+
+
 def is_proven(doubts: Iterable[Doubt], findings: Iterable[Finding]) -> bool:
     """Whether nothing can make an answer another: the one place where that is decided.
 

@@ -282,7 +282,10 @@ def doubts_of_chance(run: Run, ties: Ties, clocks: OtherClocks) -> Iterator[Doub
 
 def doubts_of_acting(moves: Sequence[Acting], completes: bool) -> Iterator[Doubt]:
     """Who may act by himself meanwhile: no recording tells when, so that nothing is proven."""
+    told = {move.does for move in moves if move.then}
     for move in moves:
+        if not move.then and move.does in told:
+            continue  # what it comes to is told already: a node that may answer again is found twice
         yield Doubt(about=MEANWHILE_ACTING, why=Text(move.sentence(completes)), could_change=Effect.VERDICT)
 
 

@@ -97,6 +97,8 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
             st.caption("✓ Nothing.")
         else:
             sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
+        for doubt in found.doubts:
+            st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
     with order:
         st.caption(
             "Who lets another through comes first, played one after another; then who needs nothing, what costs nothing, and those that "

@@ -141,6 +141,8 @@ WHOLE: list[Item] = [
     {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l", "namespace": "elsewhere"}, "spec": {"limits": []}},
 ]  # fmt: skip
 """With these every list that a verdict hangs on was asked for."""
+MOVED_WHOLE: list[Item] = [*WHOLE, budget("nobody", namespace="elsewhere", maxUnavailable=1)]
+"""And every list that a move hangs on."""
 
 
 def snapshot(*items: Item | list[Item]) -> Snapshot:

@@ -17,7 +17,7 @@ from planner.remedies import limits, scenario, sequential_rollouts
 from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
-from tests.builders.objects import POOL, Item, deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import POOL, WHOLE, Item, deployment, node, pod, pod_spec, snapshot
 from tests.capacity.plain_joint_plans import can_be_rolled, with_nodes
 from tests.quick import seeds
 from tests.rollout.rollouts import rolling
@@ -68,7 +68,7 @@ def test_the_plan_is_the_least_that_trying_all_finds(seed: int) -> None:
         grown = with_nodes(found, Counter(some))
         assert not all(can_be_rolled(grown, key) for key in rolled), some
     assert plan.at_least_nodes <= plan.nodes
-    assert ("(proven)" in str(plan.sentence)) == (0 < plan.nodes == plan.at_least_nodes)
+    assert ("no plan for them needs fewer nodes" in str(plan.sentence)) == (0 < plan.nodes == plan.at_least_nodes)
 
 
 def two_in_turn() -> Snapshot:
@@ -166,15 +166,20 @@ def test_an_order_that_chance_decides_is_no_plan(unlucky: int, monkeypatch: pyte
 @pytest.mark.parametrize("lacks", [Presence.ABSENT, Presence.REFUSED])
 def test_nothing_is_proven_where_autoscalers_werent_listed(lacks: Presence) -> None:
     """Somebody may be scaled down by himself, and leave his room."""
-    full = snapshot(
-        node("n0", pool="a", gpus=1), deployment("a", ["n0"], pod_spec(gpus=1)), deployment("b", [""], pod_spec(gpus=1))
-    )
+    items = [
+        node("n0", pool="a", gpus=1), *deployment("a", ["n0"], pod_spec(gpus=1)), *deployment("b", [""], pod_spec(gpus=1))
+    ]  # fmt: skip
+    half = answer(_without_autoscalers(snapshot(*items)), PlanSettings())
+    assert "no plan for them needs fewer nodes, as far as is known" in str(half.sentence)
+    assert [one.about for one in half.doubts] == ["ResourceQuotas, LimitRanges, Jobs and CronJobs"]
+    full = snapshot(WHOLE, *items)
     known = answer(_without_autoscalers(full), PlanSettings())
-    assert (known.nodes, known.at_least_nodes) == (1, 1)
+    assert (known.nodes, known.at_least_nodes, known.doubts) == (1, 1, ())
     assert "no plan for them needs fewer nodes (proven)" in str(known.sentence)
     blind = answer(replace(full, presence=FrozenMap({**full.presence, AUTOSCALERS: lacks})), PlanSettings())
     assert (blind.nodes, blind.at_least_nodes) == (1, 0)
     assert blind.uncounted == (AUTOSCALERS,)
+    assert f"{AUTOSCALERS}s" in [one.about for one in blind.doubts]
     assert "whether fewer do isn't known without HorizontalPodAutoscalers" in str(blind.sentence)
 
 

@@ -14,7 +14,7 @@ from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.bill import usd_of_pods
 from planner.remedies import limits
 from planner.remedies.fewest_moves import fewest
@@ -24,7 +24,19 @@ from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
 from planner.sources.prices import embedded_book
-from tests.builders.objects import ZONE, Item, budget, deployment, node, owner, pod, pod_spec, snapshot
+from tests.builders.objects import (
+    MOVED_WHOLE,
+    WHOLE,
+    ZONE,
+    Item,
+    budget,
+    deployment,
+    node,
+    owner,
+    pod,
+    pod_spec,
+    snapshot,
+)
 from tests.capacity.plain_moves import PlainPod, best
 
 TAKEN = {18, 112, 166, 255}
@@ -33,7 +45,7 @@ CASES = int(os.environ.get("HEADROOM_ROOM_CASES", "50"))
 
 
 def made(*items: Item | list[Item], **asked: object) -> MadeRoom:
-    return make_room(snapshot(*items), Asked(**asked))  # type: ignore[arg-type]
+    return make_room(snapshot(MOVED_WHOLE, *items), Asked(**asked))  # type: ignore[arg-type]
 
 
 def four_halves() -> list[Item]:
@@ -128,7 +140,7 @@ def test_the_cheapest_moves_lose_the_least_work() -> None:
     a100 = next(one for one in demo.read().nodes if node_pool(one) == "gpu-a100")
     items = [node("n0"), node("n1"), *running_job("train", "n0", 1), *deployment("a", ["n1", "n1"], pod_spec(gpus=1))]
     nodes = tuple(replace(a100, name=name, taints=()) for name in ("n0", "n1"))
-    cluster = snapshot(*items)
+    cluster = snapshot(MOVED_WHOLE, *items)
     pods = tuple(replace(one, started_at=NOW - 36_000) for one in cluster.pods)
     cluster = replace(cluster, pods=pods, nodes=nodes, taken_at=NOW)
     asked = Asked(shape="gpu=4", book=embedded_book())
@@ -297,10 +309,45 @@ def test_a_script_names_no_pod_that_isnt_there_yet() -> None:
 
 
 def test_budgets_that_werent_read_are_named() -> None:
-    found = made(*four_halves())
-    assert found.unread == ("PodDisruptionBudget",)
-    assert any("No PodDisruptionBudgets were read" in str(note) for note in notes(found))
-    assert not made(*four_halves(), budget("other", maxUnavailable=1)).unread
+    found = make_room(snapshot(WHOLE, four_halves()))
+    assert (found.unread, found.is_least, found.is_proven) == (("PodDisruptionBudget",), True, False)
+    assert str(found.sentence).endswith("; no plan needs fewer, as far as is known")
+    assert any("no PodDisruptionBudgets were read. To add them: kubectl get" in str(note) for note in notes(found))
+    assert (made(*four_halves()).unread, made(*four_halves()).doubts) == ((), ())
+
+
+@pytest.mark.parametrize("lacks", ["ResourceQuota", "LimitRange"])
+def test_lists_whose_objects_may_refuse_those_who_moved_are_doubts(lacks: str) -> None:
+    whole = snapshot(MOVED_WHOLE, four_halves())
+    found = make_room(replace(whole, presence=FrozenMap({**whole.presence, lacks: Presence.ABSENT})))
+    assert (found.is_least, found.is_proven, [one.about for one in found.doubts]) == (True, False, [f"{lacks}s"])
+    nothing_moves = snapshot(MOVED_WHOLE, node("n0", gpus=4), deployment("large", [""], pod_spec(gpus=5)))
+    none = make_room(replace(nothing_moves, presence=FrozenMap({**nothing_moves.presence, lacks: Presence.ABSENT})))
+    assert (str(none.sentence), none.doubts) == ("no moves start the waiting pod (proven)", ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_proven"), [("MutatingWebhookConfiguration", False), ("ValidatingWebhookConfiguration", True)]
+)
+def test_only_what_may_change_pods_could_start_those_that_no_moves_start(kind: str, is_proven: bool) -> None:
+    hook = {
+        "name": "a.example.com",
+        "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}],
+    }
+    hooks = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "a"},
+        "webhooks": [hook],
+    }
+    found = made(
+        hooks,
+        node("n0", gpus=4),
+        deployment("small", ["n0"], pod_spec(gpus=1)),
+        deployment("large", [""], pod_spec(gpus=4)),
+    )
+    assert (found.is_most, bool(found.doubts)) == (is_proven, not is_proven)
+    assert ("(proven)" in str(found.sentence)) is is_proven
 
 
 # ── against every end ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -338,7 +385,7 @@ def as_items(nodes: dict[str, tuple[str, tuple[int, ...]]], pods: list[PlainPod]
 @pytest.mark.parametrize("seed", range(CASES))
 def test_as_few_moves_as_by_trying_every_end(seed: int) -> None:
     nodes, pods = random_case(seed)
-    cluster = at_rest(snapshot(*as_items(nodes, pods)))
+    cluster = at_rest(snapshot(MOVED_WHOLE, *as_items(nodes, pods)))
     home = {p.labels["app"]: p.node_name for p in cluster.snapshot.pods}
     now = [PlainPod(one.name, one.asks, home[one.name], pool=one.pool) for one in pods]
     started, moves = best(nodes, now)

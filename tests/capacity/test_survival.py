@@ -19,11 +19,23 @@ from planner.capacity.survival import Loss, Scope, Survival, notes, survival
 from planner.capacity.what_if import apply
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import replace
+from planner.kubernetes.records import FrozenMap, Presence
 from planner.rollout.prepared import compiled
 from planner.rollout.simulation import _ATTEMPT_UNITS, Simulation
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
-from tests.builders.objects import NODE_CRITICAL, Item, budget, deployment, node, pod, pod_spec, read_items, snapshot
+from tests.builders.objects import (
+    NODE_CRITICAL,
+    WHOLE,
+    Item,
+    budget,
+    deployment,
+    node,
+    pod,
+    pod_spec,
+    read_items,
+    snapshot,
+)
 from tests.properties.random_rollouts import case_of
 from tests.rollout.rollouts import stateful_set
 
@@ -44,7 +56,7 @@ def test_a_pod_that_finds_no_other_node_is_missing_and_a_spare_mends_it() -> Non
     assert [(spare.nodes, spare.usd_per_month) for spare in one.spare] == [(1, None)]
     assert (made.is_for_all, made.nodes(), made.nodes(broken=True)) == (True, 2, 2)
     (together,) = made.together
-    assert (together.survived, together.is_proven, together.breaks) == (0, True, ("n0",))
+    assert (together.survived, together.is_every, together.breaks) == (0, True, ("n0",))
 
 
 def test_pods_that_come_back_take_a_time_and_the_largest_number_that_may_go_is_found() -> None:
@@ -54,8 +66,32 @@ def test_pods_that_come_back_take_a_time_and_the_largest_number_that_may_go_is_f
     assert (one.missing, one.back) == (0, 1)
     assert one.seconds > 0
     (together,) = made.together
-    assert (together.survived, together.is_proven, len(together.breaks)) == (2, True, 3)
+    assert (together.survived, together.is_every, len(together.breaks)) == (2, True, 3)
     assert (made.spare, made.is_for_all, made.manifests) == ((), True, ())
+
+
+@pytest.mark.parametrize("lacks", ["", "LimitRange", "ResourceQuota"])
+def test_how_many_may_be_lost_is_proven_only_without_a_doubt(lacks: str) -> None:
+    """Pods of one node each, that two others take: nothing is left to chance."""
+    one = [node("n0", gpus=2), node("n1", gpus=2), *deployment("a", ["n0"], pod_spec(gpus=2))]
+    whole = snapshot(WHOLE, one)
+    made = survival(
+        replace(whole, presence=FrozenMap({**whole.presence, **({lacks: Presence.ABSENT} if lacks else {})}))
+    )
+    (together,) = made.together
+    assert (together.survived, together.is_every, together.is_proven) == (1, True, not lacks)
+    assert [one.about for one in made.doubts] == ([f"{lacks}s"] if lacks else [])
+    assert all(any(str(doubt.sentence) == str(note) for note in notes(made)) for doubt in made.doubts)
+
+
+def test_a_loss_that_chance_decides_is_not_proven() -> None:
+    """Two large pods and a small one look for places of three sizes: one order or another."""
+    nodes = [node(f"n{i}", gpus=4) for i in range(4)]
+    apart = pod_spec(gpus=1, topologySpreadConstraints=[
+        {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"app": "a"}}}])  # fmt: skip
+    made = survival(snapshot(WHOLE, nodes, deployment("a", ["n0", "n1"], apart)))
+    assert "placement" in [one.about for one in made.doubts]
+    assert not any(one.is_proven for one in made.together)
 
 
 def test_a_bare_pod_never_comes_back_and_no_spare_mends_that() -> None:
@@ -313,7 +349,7 @@ def test_briefly_all_that_it_tells_is_the_same() -> None:
     assert whole.together
     assert any(one.spare for one in at_once)
     losses = tuple(replace(one, spare=()) if one in at_once else one for one in whole.losses)
-    assert less == replace(whole, together=(), losses=losses)
+    assert less == replace(whole, together=(), doubts=(), losses=losses)
 
 
 def test_the_spare_for_a_node_isnt_the_one_for_its_zone() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.ground.words import ratio
+from planner.ground.words import ratio, sentence
 from planner.health.drift.members import environment_names, members_of
 from planner.health.drift.model import Aspect, MatchBy, Rule, ServiceDrift, parse_same_as
 from planner.health.drift.rows import flat_rows, matrix_rows, suggestion_rows
@@ -61,7 +61,7 @@ def test_what_differs_by_how_much_and_what_that_explains() -> None:
     assert cell(service, Aspect.MEMORY_LIMIT, "dev") == ("256Mi", "1/8")
     assert cell(service, Aspect.MEMORY_LIMIT, "prod") == ("2Gi", "")
     assert str(service.sentence) == (
-        "dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/8 of prod's memory limit (256Mi of 2Gi), "
+        "environment dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/8 of prod's memory limit (256Mi of 2Gi), "
         "and 9 restarts of dev/api; prod has none."
     )
 
@@ -84,7 +84,22 @@ def test_equal_environments_show_nothing() -> None:
         cluster.pod(cluster.workload("api", namespace, spec("1Gi")), working_set=100 * MIB)
     service = only(cluster)
     assert service.differences == ()
-    assert str(service.sentence) == "api is set up the same in prod and dev."
+    assert str(service.sentence) == "service api is set up the same in prod and dev."
+
+
+@pytest.mark.parametrize("name", ["api", "api-v2", "Api"])
+def test_a_name_keeps_its_case_where_a_sentence_begins(name: str) -> None:
+    """As every page shows it (`sentence`); names have capitals in what isn't Kubernetes' own."""
+    cluster = Cluster()
+    cluster.node()
+    for namespace, size in (("dev", "1Gi"), ("prod", "2Gi")):
+        cluster.pod(cluster.workload(name, namespace, spec(size)))
+    said = sentence(only(cluster).sentence)
+    assert f"{name} differs between prod and dev" in said
+    assert said.startswith("Service api ") is (name == "api")
+    explained = sentence(only(dev_and_prod()).explanations[0].sentence)
+    assert explained.startswith("Environment dev has ")
+    assert all(one.what.startswith("environment dev has ") for one in findings(dev_and_prod().snapshot()))
 
 
 def test_trouble_on_both_sides_is_not_explained_by_a_difference() -> None:

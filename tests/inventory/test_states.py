@@ -14,6 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.ground.records import replace
+from planner.history.anonymous import anonymised
+from planner.history.kept import decode
+from planner.history.rows import rows_of
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
@@ -26,6 +30,7 @@ from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout
 from planner.rollout.answers import Verdict
 from planner.sources.cluster import read_cluster
+from planner.sources.store import Store
 from tests.builders.objects import Item, deployment, node, pod, pod_spec, snapshot
 from tests.seen import each
 
@@ -197,3 +202,20 @@ def test_a_folder_of_two_days_is_answered_by_the_later(tmp_path: Path) -> None:
             (folder / f"{number}.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": days[day]}))
         found = read_cluster(str(folder))
         assert rollout(found, RolloutSettings(workloads=(WORKER,))).verdict is Verdict.COMPLETES
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_store_keeps_that_nothing_tells_the_latest(is_told: bool, tmp_path: Path) -> None:
+    """As a CLUSTER, in its tables, and with every name replaced; where a version tells, nothing is doubted."""
+    nodes, (small, *rest) = [node("gpu-0", gpus=2)], worker(1)
+    pair = (state(worker(9)[0], "1"), state(small, "2")) if is_told else (worker(9)[0], small)
+    found, store = replace(snapshot(*nodes, *pair, *rest), taken_at=1_800_000_000.0), Store(str(tmp_path))
+    store.write("edu", found, rows_of(found, (), written_by="test"))
+    read = read_cluster(f"store:{tmp_path}#edu")
+    assert verdicts(read) == verdicts(found)
+    assert (verdicts(read)[0] is Verdict.UNKNOWN) is not is_told
+    [row] = store.query("SELECT lacking FROM snapshots")
+    assert ("Deployment" in str(row["lacking"]).split(",")) is not is_told
+    hidden = decode(anonymised(found).content, "anonymous")
+    named = tuple((one.kind, one.namespace, one.name) for one in hidden.workloads)
+    assert hidden.reading.contradicted == (() if is_told else named)

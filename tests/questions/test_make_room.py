@@ -14,14 +14,14 @@ from planner.kubernetes import commands
 from planner.remedies.scripts import in_context
 from planner.sources import demo
 from planner.sources.cluster import context_of
-from tests.builders.objects import Item
+from tests.builders.objects import MOVED_WHOLE, Item
 from tests.capacity.test_making_room import four_halves
 from tests.questions.test_scripts import run
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    items: list[Item] = four_halves()
+    items: list[Item] = [*MOVED_WHOLE, *four_halves()]
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     return str(path)

@@ -37,7 +37,7 @@ from planner.scheduling.empty_node import empty_copy
 from planner.sources import demo, node_pools
 from planner.sources.prices import embedded_book
 from tests.bench import crowd
-from tests.builders.objects import deployment, node, pod, pod_spec, snapshot
+from tests.builders.objects import MOVED_WHOLE, deployment, node, pod, pod_spec, snapshot
 from tests.capacity.test_certificate import asked, random_case
 from tests.capacity.test_making_room import four_halves
 from tests.rollout.rollouts import WORKER, rolling
@@ -129,7 +129,7 @@ def test_plan_rollout_and_make_room_say_the_same_of_moves(is_alone: bool) -> Non
     another that waits, whose pods would take what its old one leaves, both are started."""
     others = [] if is_alone else [node("n2", gpus=4), node("n3", gpus=4), *deployment("b", ["n2", "n2", "n3", "n3"], pod_spec(gpus=1)),
         *deployment("also", [""], pod_spec(gpus=4))]  # fmt: skip
-    cluster = snapshot(*four_halves(), *others)
+    cluster = snapshot(MOVED_WHOLE, four_halves(), others)
     made = make_room(cluster)
     plan = answer(cluster, PlanSettings(), PRICED)
     (moves,) = (one for one in plan.measures if one.kind is MeasureKind.MOVES)

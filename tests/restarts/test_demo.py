@@ -94,7 +94,7 @@ def test_dev_api_against_prod_api(snapshot: Snapshot) -> None:
     service = next(one for one in drift((snapshot,)).services if one.service == "api")
     assert service.environments == ("prod", "dev")
     assert str(service.sentence) == (
-        "dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/12 of prod's memory limit (256Mi of 3Gi), "
+        "environment dev has 1/8 of prod's memory request (256Mi of 2Gi) and 1/12 of prod's memory limit (256Mi of 3Gi), "
         "and 18 restarts of dev/api; prod has none."
     )
     texts = {row.aspect: [cell.text if cell else None for cell in row.cells] for row in service.rows}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from planner.ground.errors import InputError
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import CPU, MEMORY
-from planner.ground.words import Text, count, listing, ratio, short_name, written
+from planner.ground.words import Text, begin_with, count, listing, ratio, short_name, written
 from planner.health.drift.members import (
     EnvironmentMember,
     matching_container,
@@ -168,7 +168,7 @@ def _explanation(member: EnvironmentMember, reference: EnvironmentMember) -> Exp
         environment=member.environment,
         workload=loop.workload,
         sentence=Text(
-            f"{member.environment} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}."
+            f"{begin_with(member.environment, 'environment')} has {' and '.join(parts)}, and {restarted} of {short_name(loop.workload)}; {quiet}."
         ),
     )
 
@@ -205,9 +205,10 @@ def _probe_differences(mine: Container, theirs: Container, reference: Environmen
 def _plain_sentence(name: str, members: Sequence[EnvironmentMember], rows: Sequence[Row]) -> str:
     differing = [row.aspect.value for row in rows if row.differs and row.aspect not in MEASURED]
     where = listing([member.environment for member in members])
+    service = begin_with(name, "service")
     if not differing:
-        return f"{name} is set up the same in {where}."
-    return f"{name} differs between {where}: {listing(list(dict.fromkeys(differing)), 4)}."
+        return f"{service} is set up the same in {where}."
+    return f"{service} differs between {where}: {listing(list(dict.fromkeys(differing)), 4)}."
 
 
 def _report_sentence(services: Sequence[ServiceDrift], alone: int) -> str:
