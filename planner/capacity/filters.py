@@ -29,11 +29,13 @@ _WORKLOADS: Final = frozenset(kind.name for kind in WORKLOADS)
 class Filter(Record):
     """Which part is listed; all that is asked for has to hold. Empty: everything."""
 
-    search: str = setting("", form="TEXT", help="Only what has this in its name; case doesn't count.")
-    namespaces: tuple[str, ...] = setting((), name="namespace", short="-n", form="NAME", help="Only this namespace.")
+    search: str = setting("", form="TEXT", is_everyday=True, help="Only what has this in its name; case doesn't count.")
+    namespaces: tuple[str, ...] = setting(
+        (), name="namespace", short="-n", form="NAME", is_everyday=True, help="Only this namespace."
+    )
     labels: str = setting(
         "", name="label", label="Labels", short="-l", form="SELECTOR",
-        help="Only workloads with these labels, of their own or of their pods, as kubectl -l takes them: app=api,tier!=test.",
+        is_everyday=True, help="Only workloads with these labels, of their own or of their pods, as kubectl -l takes them: app=api,tier!=test.",
     )  # fmt: skip
     verdicts: tuple[Verdict, ...] = setting(
         (), name="verdict", help="Only workloads whose own rollout, were their template changed now, goes so."

@@ -40,14 +40,14 @@ class SpareSettings(Record):
         help="How often a node is added and given back.",
         source="assumed: one each working day",
     )  # fmt: skip
-    node_start_seconds: float | None = setting(
-        None, label="Until a new node takes pods", unit="s", group=SPARE, least=0, most=86_400,
+    node_start_seconds: float | None = setting(  # on the command line --node-arrival-seconds says it, for all
+        None, label="Until a new node takes pods", unit="s", group=SPARE, is_hidden=True, least=0, most=86_400,
         assumed=GPU_NODE_ARRIVAL_SECONDS,
         help="It is billed from its start.",
         source=ARRIVAL_SOURCE,
     )  # fmt: skip
-    scale_down_seconds: float | None = setting(
-        None, label="Until it is taken back", unit="s", group=SPARE, least=0, most=86_400, assumed=SCALE_DOWN_SECONDS,
+    scale_down_seconds: float | None = setting(  # likewise --scale-down-unneeded-seconds
+        None, label="Until it is taken back", unit="s", group=SPARE, is_hidden=True, least=0, most=86_400, assumed=SCALE_DOWN_SECONDS,
         help="A node without pods is billed until the autoscaler removes it.",
         source="cluster-autoscaler's --scale-down-unneeded-time",
     )  # fmt: skip

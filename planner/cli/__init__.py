@@ -10,13 +10,14 @@ import errno
 import os
 import signal
 import sys
+from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
 import click
 
-from planner.cli import stream, waiting
+from planner.cli import options, stream, waiting
 from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
@@ -38,7 +39,7 @@ _NO_QUESTIONS: Final = {
     "app": Entry("", SETUP, "The dashboard, on that cluster."),
     "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),
     "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol.", "serve --mcp"),
-    "anonymise": Entry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymise"),
+    "anonymize": Entry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymize"),
     "completion": Entry("", SETUP, "What bash, zsh or fish reads to complete commands and options."),
 }  # fmt: skip
 """Commands that ask no question of the hall."""
@@ -63,7 +64,16 @@ COMMANDS: Final = {
 }  # fmt: skip
 """How each command is called (``capacity --seats``) → one line."""
 
+_OLD: Final = {"anonymise": "anonymize"}
+"""Commands by the names they had, which go on working."""
+_CLUSTERS: Final = "Give demo, a FILE of kubectl get … -A -o json, or context:NAME of your kubeconfig"
+
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def is_on_terminal() -> bool:
+    """Whether a person reads what goes to standard error."""
+    return sys.stderr.isatty()
 
 
 def _with_quiet(command: click.Command) -> click.Command:
@@ -73,8 +83,8 @@ def _with_quiet(command: click.Command) -> click.Command:
             _with_quiet(below)
     elif all(param.name != "quiet" for param in command.params):
         command.params.append(
-            click.Option(
-                ["--quiet", "-q"], is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
+            options.Option(
+                ["--quiet", "-q"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
                 help="No warnings and no progress on standard error; errors are told.",
             )
         )  # fmt: skip
@@ -95,9 +105,9 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is meant: one that stands within another by its option, or by the name it had by itself."""
-        first, rest = args[0], args[1:]
+        first, rest = _OLD.get(args[0], args[0]), args[1:]
         if (entry := _ENTRIES.get(first)) is not None and entry.called:
-            if not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
+            if is_on_terminal() and not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
                 click.echo(f"headroom: {first} is called headroom {name_of(entry)} now", err=True)
             return name_of(entry), self.get_command(ctx, first), rest
         for name, entry in WITHIN.get(first, {}).items():
@@ -134,9 +144,13 @@ class _Commands(click.Group):
             below = self.get_command(click.Context(self), name)
             assert below is not None
             home.add_command(below, word)
+            for old in (old for old, new in _OLD.items() if new == word):
+                hidden = copy(below)
+                hidden.hidden = True
+                home.add_command(hidden, old)
         elif all(word not in param.opts for param in home.params):
             said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {name_of(entry)} --help"
-            home.params.append(click.Option([word], is_flag=True, expose_value=False, help=said))
+            home.params.append(options.Option([word], is_flag=True, expose_value=False, is_everyday=True, help=said))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for commands in ROOMS.values() for name in commands)
@@ -216,12 +230,19 @@ def kubectl_plugin() -> None:
     main(argv)
 
 
+def _hinted(error: click.ClickException) -> click.ClickException:
+    """The error; of a CLUSTER that is missing with what may stand there."""
+    if isinstance(error, click.MissingParameter) and error.param and error.param.name in ("cluster", "clusters"):
+        return click.MissingParameter(_CLUSTERS, error.ctx, error.param)
+    return error
+
+
 def _run(argv: list[str] | None) -> None:
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        _hinted(error).show()
         sys.exit(ExitStatus.BAD_INPUT)
     except HeadroomError as error:
         if _is_interrupt(error):

@@ -6,7 +6,7 @@ from typing import Final
 
 import click
 
-from planner.cli import terminal
+from planner.cli import options, terminal
 from planner.cli.given import FILE
 from planner.cli.plain import Called, Hooks, command_of
 from planner.ground.words import usd
@@ -14,9 +14,8 @@ from planner.pricing.actual import reconciled
 from planner.pricing.bill import ClusterBill
 from planner.sources.bills import load_bill
 
-_ACTUAL: Final = click.option(
-    "--actual", "bill_file", type=FILE, metavar="FILE",
-    help="What was really billed, beside the list: FOCUS or Google's billing export (CSV, Parquet), OpenCost's /allocation (JSON).",
+_ACTUAL: Final = options.option("", "--actual", "bill_file", type=FILE, metavar="FILE",
+    is_everyday=True, help="What was really billed, beside the list: FOCUS or Google's billing export (CSV, Parquet), OpenCost's /allocation (JSON).",
 )  # fmt: skip
 
 

@@ -7,14 +7,19 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import terminal
+from planner.cli import options, terminal
 from planner.cli.plain import Hooks, command_of
 from planner.health.drift import telling
 from planner.health.drift.model import DriftReport, ServiceDrift
 from planner.health.drift.rows import matrix_rows, suggestion_rows
 
-_ALL: Final = click.option(
-    "--all", "everything", is_flag=True, help="What is the same everywhere too, not only differences."
+_ALL: Final = options.option(
+    "",
+    "--all",
+    "everything",
+    is_flag=True,
+    is_everyday=True,
+    help="What is the same everywhere too, not only differences.",
 )
 
 

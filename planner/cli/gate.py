@@ -37,21 +37,21 @@ class _Write(click.ParamType[Any]):
         return name, Path(file)
 
 
-@click.command("gate")
+@click.command("gate", cls=options.Command)
 @click.argument("cluster")
-@click.option("--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
-              help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
-@click.option("--recursive", "-R", is_flag=True, help="Folders below a folder as well.")
+@options.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
+              is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
+@options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
 @policy_option
 @options.asked(GateSettings)
 @plain.taking(*_WANTS)
 @click.option("--link", default="", metavar="URL", help="The dashboard's address, for links in the comment.")
-@click.option("--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
-              help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
+@options.option("Output", "--output", "-o", "output_format", type=click.Choice(FORMATS), default="text", show_default=True,
+              is_everyday=True, help="Words; a versioned document (JSON, YAML); rows (CSV); a comment (Markdown); reports of pipelines.")  # fmt: skip
 @click.option("--rows", type=click.Choice([*QUESTION.tables, FACTS]), default="workloads", show_default=True,
               help="What rows of CSV stand for.")  # fmt: skip
-@click.option("--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
-              help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
+@options.option("Output", "--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
+              is_everyday=True, help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
 def command(
     cluster: str,
     names: tuple[str, ...],

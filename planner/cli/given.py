@@ -31,17 +31,20 @@ THERE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 # ── node pools ───────────────────────────────────────────────────────────────────────────────────────────────────────
 pool_options: Final = options.together(
-    click.option(
+    options.option(
+        "Node pools",
         "--node-pools", "pool_files", multiple=True, metavar="FILE",
         help="How far node pools may grow: gcloud container node-pools list --format=json, Karpenter NodePools, or the "
         "cluster-autoscaler-status ConfigMap; and the cloud's quotas (gcloud compute regions describe, az vm list-usage, aws "
         "service-quotas list-service-quotas); repeatable.",
     ),
-    click.option(
+    options.option(
+        "Node pools",
         "--instance-types", multiple=True, metavar="FILE",
         help="Which machines Karpenter may bring: a JSON list as its kwok provider takes (name, resources, offerings); repeatable.",
     ),
-    click.option(
+    options.option(
+        "Node pools",
         "--gke", metavar="CLUSTER", help="The same live: projects/P/locations/L/clusters/C (needs headroom-planner[gke]).",
     ),
 )  # fmt: skip
@@ -60,9 +63,8 @@ POLICY: Final = "headroom.toml"
 _LARGEST_POLICY: Final = 2**20  # bytes
 
 
-policy_option: Final = click.option(
-    "--policy", "policy_file", metavar="FILE",
-    help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
+policy_option: Final = options.option("", "--policy", "policy_file", metavar="FILE",
+    is_everyday=True, help=f"What is let through, at the gate and by the webhook; else {POLICY} of the working folder, where it is there.",
 )  # fmt: skip
 
 
@@ -76,14 +78,17 @@ def policy_of(name: str | None) -> GatePolicy:
 
 # ── prices ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 price_options: Final = options.together(
-    click.option(
+    options.option(
+        "Prices",
         "--prices", "own_prices", multiple=True, type=FILE, metavar="FILE", help="A CSV of your own prices; repeatable."
     ),
-    click.option(
+    options.option(
+        "Prices",
         "--discount", "discounts", multiple=True, metavar="CATEGORY=SHARE",
         help="Negotiated discount: Standard, Dynamic, Committed or Other, such as Standard=0.15; repeatable.",
     ),
-    click.option(
+    options.option(
+        "Prices",
         "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS",
         help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
         "usd_per_hour of a node and id where known.",
@@ -136,10 +141,10 @@ def prometheus_options(
 ) -> options.Options:
     """``--prometheus``, ``--prometheus-token-file`` and ``--days``; `what` comes from there, by default of so many days."""
     return options.together(
-        click.option("--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, help=what),
-        click.option("--prometheus-token-file", type=THERE, metavar="FILE", callback=_with_url,
+        options.option("Prometheus", "--prometheus", "prometheus_url", default="", metavar="URL", is_eager=True, is_everyday=True, help=what),
+        options.option("Prometheus", "--prometheus-token-file", type=THERE, metavar="FILE", callback=_with_url,
                      help="A file with a bearer token for it."),
-        click.option("--days", type=click.IntRange(1, 90), default=days, show_default=True,
+        options.option("Prometheus", "--days", type=click.IntRange(1, 90), default=days, show_default=True,
                      help="How many days before the snapshot Prometheus is asked for."),
     )  # fmt: skip
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import click
-
 from planner.cli import options
 from planner.cli.given import THERE
 from planner.cli.plain import Called, Hooks, command_of
@@ -16,8 +14,8 @@ from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, kubectl
 
 _OPTIONS: Final = options.together(
-    click.option("--pod-metrics", type=THERE, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
-    click.option("--kubelet-metrics", type=THERE, multiple=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."),
+    options.option("", "--pod-metrics", type=THERE, is_everyday=True, help="PodMetrics as kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods gives."),
+    options.option("", "--kubelet-metrics", type=THERE, multiple=True, is_everyday=True, help="A kubelet's metrics/cadvisor, one file a node; repeatable."),
 )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -15,6 +15,86 @@ from planner.ground.settings import Setting, made, settings_of
 Settings = TypeVar("Settings")
 Options = Callable[[Callable[..., Any]], Callable[..., Any]]
 """Adds options to a command."""
+
+
+_MOST_SHOWN: Final = 15
+"""Options of a command's short help, ``--help`` and ``--help-all`` among them: a screen."""
+_LONG: Final = 240  # letters: some four lines of a screen
+_ALL: Final = "planner.cli.options.all"
+OLD_FLAGS: Final = {"--extra-gpus": "--weigh-extra-gpus"}
+"""Options by the names they had, which go on working in scripts."""
+
+
+class Option(click.Option):
+    """An option that knows its heading in the long help, and whether the short one names it."""
+
+    def __init__(self, *names: Any, heading: str = "", is_everyday: bool = False, **attributes: Any) -> None:
+        super().__init__(*names, **attributes)
+        self.heading = heading
+        self.is_everyday = is_everyday
+
+
+def option(heading: str, *names: str, is_everyday: bool = False, **attributes: Any) -> Options:
+    """`click.option` of that heading."""
+    return click.option(*names, cls=Option, heading=heading, is_everyday=is_everyday, **attributes)
+
+
+class Command(click.Command):
+    """A command whose help is a screen: of many options it names those that people type, and ``--help-all`` names every one."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """With ``--help-all`` beside ``--help``, where the short help leaves options out."""
+        params = super().get_params(ctx)
+        if len(_shown(params)) <= _MOST_SHOWN:
+            return params
+        said = f"All {len(_shown(params)) + 1} options, under headings."
+        every = click.Option(
+            ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_long_help, help=said
+        )
+        return [*params[:-1], every, params[-1]]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Old names of options are read as those of today."""
+        words = [word.partition("=") for word in args]
+        return super().parse_args(ctx, ["".join((OLD_FLAGS.get(name, name), *more)) for name, *more in words])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The everyday options, all of few, or all under their headings."""
+        params = _shown(self.get_params(ctx))
+        if len(params) <= _MOST_SHOWN:
+            super().format_options(ctx, formatter)
+            return
+        is_long = bool(ctx.meta.get(_ALL))
+        params = [one for one in params if is_long or is_everyday(one)]
+        for heading in dict.fromkeys(_heading(one) if is_long else "" for one in params):
+            rows = [one.get_help_record(ctx) for one in params if not is_long or _heading(one) == heading]
+            with formatter.section(heading or "Options"):
+                formatter.write_dl([(names, said if is_long else _brief(said)) for names, said in filter(None, rows)])
+
+
+def _shown(params: Iterable[click.Parameter]) -> list[click.Option]:
+    return [one for one in params if isinstance(one, click.Option) and not one.hidden]
+
+
+def is_everyday(param: click.Option) -> bool:
+    """Whether the short help of a command with many options names it."""
+    return getattr(param, "is_everyday", False) or bool({"--help", "--help-all"} & set(param.opts))
+
+
+def _brief(said: str) -> str:
+    """Of a help that is long its first sentence: that of ``--then`` lists all events."""
+    return said if len(said) <= _LONG else f"{said.partition('. ')[0]}."
+
+
+def _heading(param: click.Option) -> str:
+    return str(getattr(param, "heading", ""))
+
+
+def _long_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 def together(*more: Options) -> Options:
@@ -110,6 +190,12 @@ def _value(given: Any) -> Any:
     return tuple(parts)
 
 
+def many(given: Any) -> tuple[Any, ...]:
+    """What an option was given as values, whether it is repeatable or not."""
+    value = _value(given)
+    return value if isinstance(value, tuple) else (value,)
+
+
 def _option(one: Setting) -> Options:
     names = [*filter(None, [one.short]), one.flag]
     if one.kind is bool and one.default:
@@ -124,7 +210,7 @@ def _option(one: Setting) -> Options:
     elif one.parse is None and one.kind in (int, float):
         kind = _Number(one)
     more: dict[str, Any] = {"is_flag": True} if one.kind is bool else {"type": kind, "multiple": one.is_many}
-    more["hidden"] = one.is_hidden
+    more |= {"hidden": one.is_hidden, "cls": Option, "is_everyday": one.is_everyday, "heading": one.heading}
     return click.option(*names, one.name, default=None, metavar=one.form or None, help=_help(one), **more)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from planner.cli.options import Options, together
+from planner.cli.options import Options, option, together
 from planner.ground import tables
 from planner.ground.errors import InputError
 from planner.ground.tables import Rows
@@ -32,8 +32,8 @@ class _Format(click.Choice[str]):
         return super().convert(_ALIASES.get(value, value), param, ctx)
 
 
-output_option: Final = click.option(
-    "--output", "-o", "output_format", type=_Format(FORMATS), default="text", show_default=True,
+output_option: Final = option(
+    "Output", "--output", "-o", "output_format", type=_Format(FORMATS), default="text", show_default=True, is_everyday=True,
     help="Words, a versioned document (JSON, YAML), or rows (CSV, Markdown).",
 )  # fmt: skip
 
@@ -41,7 +41,7 @@ output_option: Final = click.option(
 def printing(question: Question[Any, Any]) -> Options:
     """``--output``, ``--rows`` and, for a list, ``--fail-on``."""
     named = [*question.tables, FACTS]
-    rows = click.option("--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
+    rows = option("Output", "--rows", type=click.Choice(named), default=question.first_rows or named[0], show_default=True,
                         help="What rows of CSV and Markdown stand for.")  # fmt: skip
     return together(*([fail_on_option(question)] if question.states else []), rows, output_option)
 
@@ -49,7 +49,7 @@ def printing(question: Question[Any, Any]) -> Options:
 def fail_on_option(question: Question[Any, Any]) -> Options:
     """``--fail-on`` for a list of the question's states."""
     said = f"Of a list: fail where one of these is found, joined by commas: {', '.join(question.states)}."
-    return click.option("--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)
+    return option("Output", "--fail-on", type=_States(tuple(question.states)), default=(), metavar="STATE", help=said)
 
 
 class _States(click.ParamType[Any]):

@@ -31,6 +31,7 @@ from planner.inventory.account import ServerLoad
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.queue_runs import RUN_DAYS, lengths_of
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.model import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import NOTHING, Given, Question, Want
@@ -125,8 +126,8 @@ _HISTORY: Final = options.together(
 )  # fmt: skip
 _RUNS: Final = click.option("--history", "runs_of", metavar="STORE",
     help="How long Jobs held quota before: store:URL#cluster; a CLUSTER that is in a store has that one.")  # fmt: skip
-_MANIFEST: Final = click.option("-f", "--filename", "files", multiple=True, metavar="FILE",
-    help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.')  # fmt: skip
+_MANIFEST: Final = options.option("", "-f", "--filename", "files", multiple=True, metavar="FILE",
+    is_everyday=True, help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.')  # fmt: skip
 _WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], dict[str, Any]]]]] = {
     Want.PRICES: (price_options, lambda called: {"book": book_of(called.values)}),
     Want.GPU_USE: (
@@ -192,8 +193,8 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
     return Called(specs, [read_cluster(*specs, is_told=Want.LOAD not in question.wants)], settings, values)
 
 
-_AS_SCRIPT: Final = click.option("--script", "as_script", is_flag=True,
-    help="Print the steps as a shell script that waits after each and can be stopped.")  # fmt: skip
+_AS_SCRIPT: Final = options.option("", "--script", "as_script", is_flag=True,
+    is_everyday=True, help="Print the steps as a shell script that waits after each and can be stopped.")  # fmt: skip
 
 
 class Hooks(Record):
@@ -227,6 +228,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         question = other if other and hooks.other and values[hooks.other[1]] else first
         called = _called(question, (clusters,) if isinstance(clusters, str) else clusters, values)
         called = replace(called, snapshots=[hooks.reads(called), *called.snapshots[1:]])
+        called = replace(called, settings=named_settings(called.settings, called.snapshots[0], values))
         given = replace(given_of(called, *question.wants), **hooks.brings(called))
         with told_to(lambda doing, share: waiting.doing(f"{share:.0%} {doing}")):
             found = question.answer(called.snapshots[0], called.settings, given)
@@ -250,7 +252,9 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         hooks.options,
         output.printing(question),
     )
-    return click.command(name.replace("_", "-"), help=question.about or INDEX[name].line)(made(command))
+    return click.command(name.replace("_", "-"), cls=options.Command, help=question.about or INDEX[name].line)(
+        made(command)
+    )
 
 
 def tell(
@@ -298,6 +302,12 @@ def settings_of(record: type[Settings], specs: Sequence[str], values: Mapping[st
         found = manifests.read(files)
         more |= {"manifest": found.text, "unread": found.unread}
     return options.read(record, values, **more)
+
+
+def named_settings(settings: Settings, snapshot: Snapshot, values: Mapping[str, Any]) -> Settings:
+    """The settings with workloads by their keys; a name counts in the namespaces that were given (``-n``)."""
+    given = [values[name] for name in ("namespace", "manifest_namespace") if name in values and options.is_given(name)]
+    return with_workload_keys(settings, snapshot, options.many(given[0]) if given else ())
 
 
 def show(question: Question[Any, Any], answer: Any) -> None:

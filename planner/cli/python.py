@@ -28,6 +28,7 @@ from planner.ground.tables import Row
 from planner.ground.words import count
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.workload_names import with_workload_keys
 from planner.pricing.model import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import FACTS, Given, Question, document
@@ -219,6 +220,7 @@ def ask(
     """
     question, wanted = prepared(name, about, settings)
     snapshot, beside = cluster.snapshot, tuple(one.snapshot for one in others)
+    wanted = with_workload_keys(wanted, snapshot)
     given = Given(
         limits=limits(snapshot, tuple(map(str, node_pools))),
         book=book(tuple(Path(price) for price in prices), tuple(discounts)),

@@ -17,12 +17,14 @@ from planner.sources import pod_logs
 from planner.sources.cluster import CONTEXT_PREFIX
 
 _OPTIONS: Final = options.together(
-    click.option(
+    options.option(
+        "",
         "--logs", "log_folders", multiple=True, type=click.Path(path_type=Path, file_okay=False, exists=True), metavar="DIR",
-        help="Logs beside the snapshot: NAMESPACE/POD/logs.txt (cluster-info dump) or NAMESPACE/POD/CONTAINER.log and "
+        is_everyday=True, help="Logs beside the snapshot: NAMESPACE/POD/logs.txt (cluster-info dump) or NAMESPACE/POD/CONTAINER.log and "
         "CONTAINER.previous.log; repeatable.",
     ),
-    click.option(
+    options.option(
+        "",
         "--live-logs", is_flag=True, help="With context:NAME: read the logs of troubled containers and their peers."
     ),
 )  # fmt: skip

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from planner.capacity.filters import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
@@ -57,26 +58,27 @@ _PRICES: Final = ("own_prices", "discounts", "commitments")
 _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
 
 
-@click.command("rollout")
+@click.command("rollout", cls=options.Command)
 @click.argument("cluster")
 @options.asked(RolloutSettings)
-@click.option("--patch", "patch_file", metavar="FILE",
+@options.option("The change", "--patch", "patch_file", metavar="FILE",
               help='Strategic merge patch, JSON or YAML: a file, "-", or the JSON itself as for kubectl patch -p.')  # fmt: skip
 @plain.taking(Want.MANIFEST, Want.POOLS)
-@click.option("--recreate", is_flag=True, help="The same as --strategy Recreate.")
-@click.option("--costs", "with_costs", is_flag=True,
+@options.option("The change", "--recreate", is_flag=True, help="The same as --strategy Recreate.")
+@options.option("Which strategy", "--costs", "with_costs", is_flag=True,
               help="What each strategy's spare GPUs cost a month, against the Ready pods it gives up.")  # fmt: skip
 @options.asked(SpareSettings)
 @plain.taking(Want.PRICES)
-@click.option("--strategies", "with_strategies", is_flag=True,
+@options.option("Which strategy", "--strategies", "with_strategies", is_flag=True,
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
-@click.option("--levers", metavar="LIST",
+@options.option("Ways out", "--levers", metavar="LIST", is_everyday=True,
               help="All plans within these levers that nothing beats, or the proof that there is none: strategy,order,lend,nodes,moves,quota, or all.")  # fmt: skip
-@click.option("--script", "as_script", is_flag=True,
+@options.option("Ways out", "--script", "as_script", is_flag=True, is_everyday=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
-@click.option(
+@options.option(
+    "Ways out",
     "--way-out",
     type=click.IntRange(1),
     default=1,
@@ -116,9 +118,7 @@ def command(
         given = replace(given, book=_book(called, is_asked=asks_prices))
     output_format, rows = values["output_format"], values["rows"]
     if is_of_all:
-        of_every = options.read(OverviewSettings, {"limits": values["limits"]})
-        every = OVERVIEW.answer(snapshot, of_every, given)
-        return plain.tell(OVERVIEW, [snapshot], of_every, every, output_format=output_format, fail_on=values["fail_on"])
+        return _of_all(snapshot, given, values)
     more: dict[str, Any] = {}
     if patch_file:  # as ``kubectl patch -p`` takes it, or the file it is in
         is_text = patch_file.lstrip()[:1] in ("{", "[")
@@ -126,6 +126,7 @@ def command(
     more |= manifests_of(values["then"])
     more |= {"strategy": StrategyKind.RECREATE} if recreate else {}
     settings = plain.settings_of(RolloutSettings, (cluster,), values, **more)
+    settings = plain.named_settings(settings, snapshot, values)
     context = context_of(cluster, snapshot)
     if levers is not None:
         return _certify(snapshot, settings, given, levers, way_out if as_script else None, output_format, rows, context)
@@ -161,6 +162,16 @@ def command(
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
     return status
+
+
+def _of_all(snapshot: Snapshot, given: Given, values: Mapping[str, Any]) -> int:
+    """Every workload's own rollout, of the namespace where one is given."""
+    settings = options.read(OverviewSettings, {"limits": values["limits"]})
+    if options.is_given("manifest_namespace"):
+        settings = replace(settings, filter=Filter(namespaces=options.many(values["manifest_namespace"])))
+    every = OVERVIEW.answer(snapshot, settings, given)
+    how = {"output_format": values["output_format"], "fail_on": values["fail_on"]}
+    return plain.tell(OVERVIEW, [snapshot], settings, every, **how)
 
 
 def _book(called: plain.Called, *, is_asked: bool) -> PriceBook | None:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import plain, waiting
+from planner.cli import options, plain, waiting
 from planner.cli.app import absolute, folder
 from planner.cli.cluster import read_cluster
 from planner.cli.given import FILE, policy_of, policy_option, pool_options, price_options
@@ -24,22 +24,43 @@ LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: e
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
 
 
-@click.command("serve")
+@click.command("serve", cls=options.Command)
 @click.argument("cluster")
-@click.option("--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
-              help="Pause between two times that metrics are worked out, and that a cluster which isn't live is read anew.")  # fmt: skip
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; 0.0.0.0 in a pod.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=9443, show_default=True, help="The port to listen on.")
-@click.option("--tls-cert", type=FILE, metavar="FILE", help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
-@click.option("--tls-key", type=FILE, metavar="FILE", help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
+@options.option("", "--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
+              is_everyday=True, help="Pause between two times that metrics are worked out, and that a cluster which isn't live is read anew.")  # fmt: skip
+@options.option(
+    "",
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    is_everyday=True,
+    help="The address to listen on; 0.0.0.0 in a pod.",
+)
+@options.option(
+    "",
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=9443,
+    show_default=True,
+    is_everyday=True,
+    help="The port to listen on.",
+)
+@options.option("", "--tls-cert", type=FILE, metavar="FILE", is_everyday=True, help="Certificate in PEM, chain included; read again when it is renewed.")  # fmt: skip
+@options.option("", "--tls-key", type=FILE, metavar="FILE", is_everyday=True, help="Its key in PEM. Without both it is plain HTTP, which no API server calls.")  # fmt: skip
 @click.option("--client-ca", type=FILE, metavar="FILE",
               help="Authority in PEM: reviews and metrics are answered to client certificates of it, or to a token.")  # fmt: skip
-@click.option("--deny", type=click.Choice(["stuck"]), help="Refuse writes whose rollout would be stuck, instead of warning.")  # fmt: skip
+@options.option("", "--deny", type=click.Choice(["stuck"]), is_everyday=True, help="Refuse writes whose rollout would be stuck, instead of warning.")  # fmt: skip
 @click.option("--within", "within_seconds", type=click.FloatRange(0.05, 30), default=0.9, show_default=True, metavar="SECONDS",
               help="Nothing is said of a write whose answer isn't there by then.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
               help="Processes that answer reviews, each with a copy of the snapshot.")  # fmt: skip
-@click.option("--dashboard", is_flag=True, help="The dashboard too, on the same port and of the same cluster.")
+@options.option(
+    "",
+    "--dashboard",
+    is_flag=True,
+    is_everyday=True,
+    help="The dashboard too, on the same port and of the same cluster.",
+)
 @policy_option
 @pool_options
 @price_options

@@ -44,6 +44,8 @@ class Setting(Record):
     is_private : a text of the user's that may hold anything, passwords too: it is written out nowhere, its digest stands
         for it in documents and links (`written`)
     form : how it is written, in capitals: ``FILE``, ``A=B,C=D``
+    is_everyday : the command's short help names it; ``--help-all`` names every one
+    is_workload : it names workloads, as people type them (`planner.kubernetes.workload_names`)
     """
 
     name: str
@@ -66,12 +68,19 @@ class Setting(Record):
     is_many: bool = False
     on_command: bool = True
     is_hidden: bool = False
+    is_everyday: bool = False
+    is_workload: bool = False
     parse: Callable[[str], Any] | None = None
 
     @property
     def flag(self) -> str:
         """The command's option."""
         return self.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def heading(self) -> str:
+        """What it stands under in a long list: its group, else the record within a record that holds it."""
+        return self.group or (self.path[0].replace("_", " ").capitalize() if len(self.path) > 1 else "")
 
     @property
     def whole(self) -> bool:
@@ -147,6 +156,8 @@ def setting(
     is_private: bool = False,
     on_command: bool = True,
     is_hidden: bool = False,
+    is_everyday: bool = False,
+    is_workload: bool = False,
     parse: Callable[[str], Any] | None = None,
 ) -> Any:
     """A field that is a setting; the arguments are `Setting`'s. `on_command` False: the command takes it otherwise; `is_hidden`: it

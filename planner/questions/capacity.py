@@ -34,6 +34,7 @@ class CapacitySettings(Record):
         (),
         name="shape",
         form="TEXT",
+        is_everyday=True,
         help="A pod shape to fit: gpu=2,cpu=8,memory=64Gi, to which pool=NAME, tolerate=all and priority=CLASS may be added; "
         "or a workload's key.",
     )

@@ -27,15 +27,15 @@ from planner.remedies.overview import kept_by
 class CostsSettings(Record):
     by: str = setting(
         NAMESPACE, form="namespace|label:NAME|pool|workload",
-        help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
+        is_everyday=True, help="Whom the bill is shared out to: namespaces, the values of a label of pods (else of their namespace), "
         "node pools or workloads.",
     )  # fmt: skip
     count_usage: bool = setting(
-        False, label="Count what is used", help="Who uses more than it requests bears what it uses, as OpenCost counts."
+        False, label="Count what is used", is_everyday=True, help="Who uses more than it requests bears what it uses, as OpenCost counts."
     )  # fmt: skip
     share_idle: bool = setting(
         False, label="Share idle and shared",
-        help="Who uses the nodes bears what is idle and what all share, by weight.",
+        is_everyday=True, help="Who uses the nodes bears what is idle and what all share, by weight.",
     )  # fmt: skip
     filter: Filter = settings_within(Filter)
 

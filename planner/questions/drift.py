@@ -23,7 +23,9 @@ from planner.remedies.patched import Patched, put
 class DriftSettings(Record):
     """How services are recognised, and which are looked at (none named: all)."""
 
-    services: tuple[str, ...] = setting((), name="service", short="-s", form="S", help="Only this service.")
+    services: tuple[str, ...] = setting(
+        (), name="service", short="-s", form="S", is_everyday=True, help="Only this service."
+    )
     rule: Rule = settings_within(Rule)
     filter: Filter = settings_within(Filter)
 

@@ -29,11 +29,21 @@ def _until(text: str) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeRoomSettings:
     workload: str = setting(
-        "", option="--for", form="KIND/NAMESPACE/NAME", help="Whose waiting pods are to start; else all."
+        "",
+        option="--for",
+        short="-w",
+        form="WORKLOAD",
+        is_workload=True,
+        is_everyday=True,
+        help="Whose waiting pods are to start; else all.",
     )
-    shape: str = setting("", form="TEXT", help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi.")
-    until: str = setting("", form="shape=TEXT", help="The same, as what one defragments until.", parse=_until)
-    count: int = setting(1, least=1, most=500, help="How many places, with --shape or --until.")
+    shape: str = setting(
+        "", form="TEXT", is_everyday=True, help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi."
+    )
+    until: str = setting(
+        "", form="shape=TEXT", is_everyday=True, help="The same, as what one defragments until.", parse=_until
+    )
+    count: int = setting(1, least=1, most=500, is_everyday=True, help="How many places, with --shape or --until.")
     least: Least = setting(
         Least.MOVES, help="What is to be the least: evictions, minutes that pods are missing, or what that costs."
     )

@@ -25,6 +25,7 @@ class MeanwhileSettings:
         label="What if, meanwhile, …",
         form="TIME:CHANGE",
         parse=parse_later,
+        is_everyday=True,
         help=f"What else happens while it goes on, after 90s, 2m or 1h30m: 2m:add:POOL=1. {_FORMS}.",
     )
     applied: str = setting(

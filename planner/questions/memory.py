@@ -34,7 +34,9 @@ from planner.rollout.answers import RolloutResult
 class MemorySettings(Record):
     """How the kubelets are set up, and which node is looked at ("": all)."""
 
-    node: str = setting("", form="N", help="One node: its order of eviction and its containers' cgroup values.")
+    node: str = setting(
+        "", form="N", is_everyday=True, help="One node: its order of eviction and its containers' cgroup values."
+    )
     kubelet: KubeletSettings = settings_within(KubeletSettings)
     filter: Filter = settings_within(Filter)
 
@@ -46,17 +48,27 @@ def _memory(text: str) -> int:
 class MemoryWhatIfSettings(Record):
     """Another request or limit for one container of a workload."""
 
-    workload: str = setting("", short="-w", form="W", help="What-if: kind/namespace/name of the workload to change.")
-    container: str = setting("", form="C", help="What-if: the container; not needed where there is only one.")
+    workload: str = setting(
+        "", short="-w", form="W", is_workload=True, is_everyday=True, help="What-if: the workload to change."
+    )
+    container: str = setting(
+        "", form="C", is_everyday=True, help="What-if: the container; not needed where there is only one."
+    )
     request: int | None = setting(
         None,
         label="Memory request",
         form="Q",
         parse=_memory,
+        is_everyday=True,
         help='What-if: its memory request, such as 2Gi; "0" takes it away.',
     )
     limit: int | None = setting(
-        None, label="Memory limit", form="Q", parse=_memory, help='What-if: its memory limit; "0" takes it away.'
+        None,
+        label="Memory limit",
+        form="Q",
+        parse=_memory,
+        is_everyday=True,
+        help='What-if: its memory limit; "0" takes it away.',
     )
     equal_cpu: bool = setting(
         False, label="CPU limit = request",

@@ -32,7 +32,11 @@ MOST_CURES = 20
 
 class RestartsSettings(Record):
     cures: int = setting(
-        MOST_CURES, least=0, most=1000, help="Cures put to the engine at most: each is a simulated rollout."
+        MOST_CURES,
+        least=0,
+        most=1000,
+        is_everyday=True,
+        help="Cures put to the engine at most: each is a simulated rollout.",
     )
     filter: Filter = settings_within(Filter)
 

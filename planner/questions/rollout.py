@@ -77,14 +77,19 @@ class RolloutSettings:
     they are in the same moment."""
 
     workloads: tuple[str, ...] = setting(
-        (), name="workload", short="-w", help="kind/namespace/name; several are changed together."
+        (),
+        name="workload",
+        short="-w",
+        is_workload=True,
+        is_everyday=True,
+        help="kind/namespace/name, namespace/name, or a name that only one has; several are changed together.",
     )
     after_seconds: float = setting(
         0, label="So many seconds later", least=0, most=_MOST_SECONDS, is_hidden=True,
         help="An older spelling of --then TIME:rollout:all.",
     )  # fmt: skip
     also: tuple[str, ...] = setting(
-        (), label="Rolled out together with",
+        (), label="Rolled out together with", is_workload=True,
         help="Another workload rolled out in the same moment, as it is: they share the free capacity.",
     )  # fmt: skip
     manifest: str = setting(
@@ -97,16 +102,16 @@ class RolloutSettings:
         "", label="Strategic merge patch", on_command=False, is_private=True,
         help="JSON or YAML, as kubectl patch takes it. Applied first.",
     )  # fmt: skip
-    strategy: StrategyKind | None = setting(None, help="Another update strategy.")
+    strategy: StrategyKind | None = setting(None, is_everyday=True, help="Another update strategy.")
     max_surge: int | str | None = setting(
         None, label="maxSurge", parse=parse_share, form="N",
-        help='Pods above the wanted number: a number or a share, such as 1 or "25%".',
+        is_everyday=True, help='Pods above the wanted number: a number or a share, such as 1 or "25%".',
     )  # fmt: skip
     max_unavailable: int | str | None = setting(
         None, label="maxUnavailable", parse=parse_share, form="N",
-        help='Pods that may be missing meanwhile: a number or a share, such as 1 or "25%".',
+        is_everyday=True, help='Pods that may be missing meanwhile: a number or a share, such as 1 or "25%".',
     )  # fmt: skip
-    replicas: int | None = setting(None, least=0, most=100_000, help="Replicas after the change.")
+    replicas: int | None = setting(None, least=0, most=100_000, is_everyday=True, help="Replicas after the change.")
     cpu: int | None = setting(
         None, label="CPU per pod", parse=partial(parse, resource=CPU), form="Q", help="CPU request per pod: 500m or 2."
     )

@@ -44,7 +44,9 @@ _ALONE: Final = (
 
 
 class SavingsSettings(Record):
-    workload: str = setting("", short="-w", help="kind/namespace/name. Without it every workload is listed.")
+    workload: str = setting(
+        "", short="-w", is_workload=True, is_everyday=True, help="One workload; without it every one is listed."
+    )
     spot: SpotSettings = settings_within(SpotSettings)
     filter: Filter = settings_within(Filter)
 

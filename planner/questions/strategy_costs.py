@@ -10,6 +10,7 @@ from planner.capacity.strategy_prices import SpareSettings, StrategyCosts, Strat
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Listing
+from planner.inventory.autoscaling import Autoscaling
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question, known_book
@@ -43,14 +44,15 @@ def answer(snapshot: Snapshot, settings: StrategyCostSettings, given: Given = NO
 
 
 def spare_values(settings: StrategyCostSettings) -> dict[str, float | None]:
-    """The values of `SETTINGS`; a new node arrives when the rollout's does, where only that is said."""
+    """The values of `SETTINGS`; a node arrives and goes as in the rollout, where only that is said."""
     values = {field.name: getattr(settings.spares, field.name) for field in fields(SpareSettings)}
-    if values[_ARRIVAL] is None:
-        values[_ARRIVAL] = settings.rollout.arrival_seconds
-    return values
-
-
-_ARRIVAL: Final = "node_start_seconds"
+    autoscaling, usual = settings.rollout.autoscaling, Autoscaling().scale_down_unneeded_seconds
+    unneeded = autoscaling.scale_down_unneeded_seconds
+    of_rollout = {
+        "node_start_seconds": settings.rollout.arrival_seconds,
+        "scale_down_seconds": None if unneeded == usual else unneeded,
+    }
+    return values | {name: value for name, value in of_rollout.items() if values[name] is None}
 
 
 def _cost(name: str) -> Callable[[StrategyPrice], float | None]:

@@ -40,7 +40,12 @@ class Weights(Record):
     )
     time: int = setting(3, option="--weigh-time", least=0, most=10, help="Until the rollout is complete.")
     extra_gpus: int = setting(
-        2, label="Extra GPUs", least=0, most=10, help="GPUs held beyond what the workload holds today."
+        2,
+        label="Extra GPUs",
+        option="--weigh-extra-gpus",
+        least=0,
+        most=10,
+        help="GPUs held beyond what the workload holds today.",
     )
     money: int = setting(2, option="--weigh-money", least=0, most=10, help="What its spare GPUs cost a month.")
 

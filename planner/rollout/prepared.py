@@ -19,6 +19,7 @@ from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload
+from planner.kubernetes.workload_names import nearest
 from planner.kubernetes.selectors import labels_match
 from planner.rollout.answers import RUNS
 from planner.rollout.in_flight import says_rest
@@ -33,7 +34,7 @@ def manifest_namespace() -> Any:
     """The setting of every question that takes a manifest."""
     return setting(
         DEFAULT_NAMESPACE, name="manifest_namespace", label="Namespace of the manifest", option="--namespace", short="-n",
-        form="NAME", parse=parse_namespace, help="Namespace of the manifest's objects that name none.",
+        form="NAME", parse=parse_namespace, is_everyday=True, help="Namespace of the manifest's objects, and of workloads, that name none.",
     )  # fmt: skip
 
 
@@ -136,8 +137,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
                 what, mend="To see whether more such pods find nodes, give the object under another name to -f"
             )
         if workload is None:
-            name = change.workload.rsplit("/", 1)[-1]
-            alike = [w.key for w in snapshot.workloads if name in w.name][:3]
+            alike = nearest(change.workload, (one.key for one in snapshot.workloads))
             mend = f"Did you mean {', '.join(alike)}?" if alike else "headroom rollout CLUSTER lists the workloads"
             raise ChangeError(f"there is no {change.workload} in the snapshot", mend=mend)
         if not workload.traits.rolls_out:

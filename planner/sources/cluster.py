@@ -79,7 +79,7 @@ def expanded(spec: str) -> tuple[str, ...]:
 
 
 def _is_kept(spec: str) -> bool:
-    """Whether a file holds a snapshot as Headroom itself writes it (``headroom store anonymise``)."""
+    """Whether a file holds a snapshot as Headroom itself writes it (``headroom store anonymize``)."""
     if spec == "-" or not bounded.exists(spec) or bounded.is_folder(spec):
         return False
     with bounded.opened(spec) as file:

@@ -368,7 +368,9 @@ def with_worked_example(text: str) -> str:
 
 
 def _section(path: list[str]) -> str:
-    said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
+    said = CliRunner().invoke(headroom, [*path, "--help-all"], prog_name="headroom", terminal_width=100)
+    if said.exit_code:  # a command whose options are few has one help
+        said = CliRunner().invoke(headroom, [*path, "--help"], prog_name="headroom", terminal_width=100)
     return f"## {' '.join(['headroom', *path])}\n\n```text\n{said.output.rstrip()}\n```\n"
 
 

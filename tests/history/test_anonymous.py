@@ -208,7 +208,7 @@ PUBLIC_PARTS = frozenset(
 
 def test_what_stays_is_listed_before_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["anonymise", "demo", "--to", str(tmp_path / "shown.json")])
+        main(["anonymize", "demo", "--to", str(tmp_path / "shown.json")])
     told = capsys.readouterr().err
     assert "label topology.kubernetes.io/zone: asia-northeast3-a, asia-northeast3-b, asia-northeast3-c" in told
     assert "resources: nvidia.com/gpu" in told
@@ -220,11 +220,11 @@ def test_on_a_terminal_it_asks_and_writes_nothing_unasked(tmp_path: Path, monkey
     target = tmp_path / "shown.json"
     monkeypatch.setattr("sys.stdin", type("Terminal", (io.StringIO,), {"isatty": lambda _: True})("n\n"))
     with pytest.raises(SystemExit) as stopped:
-        main(["anonymise", "demo", "--to", str(target)])
+        main(["anonymize", "demo", "--to", str(target)])
     assert stopped.value.code == 0
     assert not target.exists()
     with pytest.raises(SystemExit):
-        main(["anonymise", "demo", "--to", str(target), "--yes"])
+        main(["anonymize", "demo", "--to", str(target), "--yes"])
     assert target.exists()
 
 
@@ -258,7 +258,7 @@ def test_it_says_the_same_every_time_and_keeps_the_order() -> None:
 def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     target = tmp_path / name
     with pytest.raises(SystemExit) as stopped:
-        main(["anonymise", "demo", "--to", str(target)])
+        main(["anonymize", "demo", "--to", str(target)])
     assert stopped.value.code == 0
     assert capsys.readouterr().out.startswith(f"{target}: 24 nodes, 133 pods")
     with pytest.raises(SystemExit):

@@ -39,7 +39,7 @@ NO_CLUSTER = {
     "costs --price-list",
     "store sweep",
     "store snapshot",
-    "anonymise",
+    "anonymize",
 }
 """Commands that ask for something else than one cluster, wait for visitors, or write."""
 MORE = {

@@ -172,7 +172,7 @@ CROSS: Final = (
     *(("gate", "CLUSTER", "-f", "MANIFEST", "--write", f"{one}=FOLDER/gate") for one in _GATE),
     ("rollout", "CLUSTER", "-w", WORKLOAD, "--patch", "PATCH", "--script"),
     *(("report", "CLUSTER", "--to", f"FOLDER/review.{one}") for one in ("html", "md", "json", "csv")),
-    ("anonymise", "CLUSTER", "--to", "FOLDER/shown.json"),
+    ("anonymize", "CLUSTER", "--to", "FOLDER/shown.json"),
     ("snapshot", "CLUSTER", "--store", "FOLDER/store", "--name", "c"),
     ("sweep", "CLUSTER", "--store", "FOLDER/swept", "--workers", "1"),
 )

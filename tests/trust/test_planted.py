@@ -12,7 +12,7 @@ from tests.builders.objects import snapshot
 from tests.pages.visiting import said, visit
 from tests.trust.planted import CROSS, SECRETS, cluster, found, manifest, patch
 
-_ALWAYS = ("gate", "anonymise", "snapshot")
+_ALWAYS = ("gate", "anonymize", "snapshot")
 _DRAWN = random.Random(7).sample([one for one in CROSS if one[0] not in (*_ALWAYS, "sweep")], 24)
 _PART = [*(one for one in CROSS if one[0] in _ALWAYS and "--write" not in one), *_DRAWN]
 

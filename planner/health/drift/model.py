@@ -62,13 +62,14 @@ class Rule(Record):
 
     match_by: MatchBy = setting(
         MatchBy.AUTO, name="match", label="Recognised by",
-        help="What says which service a workload is. auto: app.kubernetes.io/name, else app, else its name.",
+        is_everyday=True, help="What says which service a workload is. auto: app.kubernetes.io/name, else app, else its name.",
     )  # fmt: skip
     label: str = setting(
         "",
         name="match_label",
         label="Label",
         form="L",
+        is_everyday=True,
         help="The label to match by, where that is chosen: team.example/service.",
     )
     environment_words: tuple[str, ...] = setting(
@@ -83,6 +84,7 @@ class Rule(Record):
         "",
         label="Compared with",
         form="E",
+        is_everyday=True,
         help="The environment others are compared with; else the most production-like.",
     )
     with_system: bool = setting(False, name="system", label="kube-system too", help="kube-system and the like too.")

@@ -1,4 +1,4 @@
-"""``headroom store anonymise``: the cluster under other names, to be shown to others."""
+"""``headroom store anonymize``: the cluster under other names, to be shown to others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from planner.history.anonymous import anonymised
 from planner.spot.suitability import BACKGROUND
 
 
-@click.command("anonymise")
+@click.command("anonymize")
 @click.argument("cluster")
 @click.option("--to", "file", required=True, metavar="FILE", help="Where it is written: JSON, gzipped where the name ends in .gz.")  # fmt: skip
 @click.option("--yes", "is_agreed", is_flag=True, help="Write without asking; on a terminal it is asked first.")

@@ -1,0 +1,107 @@
+"""Workloads by the names that people type: ``prod/llm-serve``, ``llm-serve``, ``deployment/llm-serve`` with ``-n prod``.
+
+The name stands for a workload where it fits exactly one. A kind is written as kubectl takes it: in any case, singular, plural or short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from typing import Any, Final, TypeVar
+
+from planner.ground.errors import InputError
+from planner.ground.records import replace
+from planner.ground.settings import settings_of
+from planner.kubernetes.kinds import WORKLOADS
+from planner.kubernetes.records import Snapshot
+
+Settings = TypeVar("Settings")
+
+_SHORT: Final = {
+    "deploy": "deployment",
+    "sts": "statefulset",
+    "ds": "daemonset",
+    "lws": "leaderworkerset",
+    "ro": "rollout",
+}
+"""kubectl's and the projects' own short names of kinds (`shortNames` of their API resources)."""
+_ALIKE: Final = 3  # names that an error offers for one that there isn't
+_NAMED: Final = 5  # workloads that an error names
+_MEND: Final = "Write kind/namespace/name, namespace/name, or the name where there is only one"
+
+
+def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()) -> str:
+    """The key (``Deployment/prod/llm-serve``) of the workload that `name` stands for, in `namespaces` where some are given.
+
+    A whole key that the snapshot lacks is given back as it is: a manifest may bring the workload.
+
+    Raises
+    ------
+    InputError
+        For a name that fits several workloads, which are named, or none; then the nearest names are.
+    """
+    parts = name.strip().split("/")
+    if len(parts) == 3:
+        kind = _kind(parts[0]) or parts[0]
+        found = snapshot.workload("/".join((kind, *parts[1:])))
+        return found.key if found is not None else name
+    keys = [one.key for one in snapshot.workloads]
+    fits = list(dict.fromkeys(key for key in keys if _fits(key, parts, namespaces)))
+    if len(fits) == 1:
+        return fits[0]
+    if fits:
+        more = f" and {len(fits) - _NAMED:,} more" if len(fits) > _NAMED else ""
+        raise InputError(
+            f'"{name[:120]}" may be {", ".join(fits[:_NAMED])}{more}', where=snapshot.source, mend="Write one of these"
+        )
+    near = nearest(name, keys)
+    mend = f"Did you mean {', '.join(near)}?" if near else _MEND
+    raise InputError(f'there is no workload "{name[:120]}"', where=snapshot.source, mend=mend)
+
+
+def nearest(name: str, keys: Iterable[str]) -> list[str]:
+    """Keys whose written forms are like `name` or hold its last part, the likeliest first; at most three."""
+    written: dict[str, str] = {}
+    for key in keys:
+        kind, namespace, own = key.split("/", 2)
+        for form in (own, f"{namespace}/{own}", f"{kind.lower()}/{own}", f"{kind.lower()}/{namespace}/{own}"):
+            written.setdefault(form, key)
+    alike = [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.75)]
+    own = name.rpartition("/")[2]
+    return list(dict.fromkeys((*alike, *(key for key in written.values() if own and own in key.rpartition("/")[2]))))[
+        :_ALIKE
+    ]
+
+
+def with_workload_keys(settings: Settings, snapshot: Snapshot, namespaces: Collection[str] = ()) -> Settings:
+    """The settings with the key in the place of every name of a workload (settings declared with `is_workload`)."""
+    record: Any = type(settings)
+    for one in settings_of(record):
+        if one.is_workload:
+            settings = _with_keys(settings, one.path, snapshot, namespaces)
+    return settings
+
+
+def _with_keys(settings: Any, path: tuple[str, ...], snapshot: Snapshot, namespaces: Collection[str]) -> Any:
+    value = getattr(settings, path[0])
+    if len(path) > 1:
+        changed = _with_keys(value, path[1:], snapshot, namespaces)
+    elif isinstance(value, tuple):
+        changed = tuple(workload_key(snapshot, name, namespaces) for name in value)
+    else:
+        changed = workload_key(snapshot, value, namespaces) if value else value
+    return settings if changed == value else replace(settings, **{path[0]: changed})
+
+
+def _kind(word: str) -> str:
+    """The kind that `word` stands for, in lower case; "" where it is none."""
+    word = _SHORT.get(word.lower(), word.lower()).partition(".")[0]
+    known = {form: kind.name.lower() for kind in WORKLOADS for form in (kind.name.lower(), kind.resource)}
+    return known.get(word, "")
+
+
+def _fits(key: str, parts: list[str], namespaces: Collection[str]) -> bool:
+    kind, namespace, own = key.split("/", 2)
+    if parts[-1] != own or (namespaces and namespace not in namespaces):
+        return False
+    return len(parts) == 1 or (len(parts) == 2 and (parts[0] == namespace or _kind(parts[0]) == kind.lower()))
