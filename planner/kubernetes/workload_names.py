@@ -65,12 +65,12 @@ def nearest(name: str, keys: Iterable[str]) -> list[str]:
     for key in keys:
         kind, namespace, own = key.split("/", 2)
         for form in (own, f"{namespace}/{own}", f"{kind.lower()}/{own}", f"{kind.lower()}/{namespace}/{own}"):
-            written.setdefault(form, key)
-    alike = [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.75)]
-    own = name.rpartition("/")[2]
-    return list(dict.fromkeys((*alike, *(key for key in written.values() if own and own in key.rpartition("/")[2]))))[
-        :_ALIKE
-    ]
+            if form.count("/") == name.count("/"):
+                written.setdefault(form, key)
+    alike = [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.9)]
+    alike = alike or [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.75)]
+    last = name.rpartition("/")[2]
+    return alike or list(dict.fromkeys(key for key in written.values() if last and last in key))[:_ALIKE]
 
 
 def with_workload_keys(settings: Settings, snapshot: Snapshot, namespaces: Collection[str] = ()) -> Settings:

@@ -122,7 +122,7 @@ def test_the_document(capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 2
     assert document["format"] == "headroom.rollout/v2"
     assert document["clusters"][0]["source"] == "demo"
-    assert document["settings"]["workloads"] == [SERVE]
+    assert document["settings"]["workloads"] == ["Deployment/prod/llm-serve"]
     assert document["result"]["verdict"] == "stuck"
     assert document["result"]["workloads"][0]["timeline"][0]["tick"] == -1
 
@@ -177,7 +177,8 @@ def test_the_same_formats_everywhere(capsys: pytest.CaptureFixture[str], cluster
     ("arguments", "words"),
     [
         (("demo", "-w", "deployment/prod/ml-worke"), "Did you mean Deployment/prod/ml-worker?"),
-        (("demo", "-w", "ml-worker"), "is not a workload. Write it as kind/namespace/name"),
+        (("demo", "-w", "ml-worke"), "Did you mean Deployment/prod/ml-worker?"),
+        (("demo", "-w", "qqqq"), "Write kind/namespace/name, namespace/name, or the name where there is only one"),
         (("demo", "-w", SERVE, "--max-surge", "lots"), "lots"),
         (("demo", "-w", SERVE, "--max-surge", "0", "--max-unavailable", "0"), "both 0"),
         (("demo", "-w", SERVE, "--patch", "nowhere.yaml"), "nowhere.yaml: can't be read"),
