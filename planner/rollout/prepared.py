@@ -19,8 +19,8 @@ from planner.kubernetes.names import parse_namespace
 from planner.kubernetes.owners import unjudged_key
 from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.records import Finding, PodsAlike, Snapshot, Workload
-from planner.kubernetes.workload_names import nearest
 from planner.kubernetes.selectors import labels_match
+from planner.kubernetes.workload_names import nearest
 from planner.rollout.answers import RUNS
 from planner.rollout.in_flight import says_rest
 from planner.rollout.ownership import pods_by_owner, pods_of
