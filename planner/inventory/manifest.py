@@ -600,7 +600,7 @@ def _placed(
     counted = row.counted(one) if row.counted is not None else Composed(sets=())
     placed = Placed(
         beside=tuple(PodsAlike(role=each.role, template=read_set(shared, each), count=each.count) for each in counted.sets),
-        uncounted=words.listing(counted.untold, most=None),
+        uncounted=words.listing(counted.untold, most=None), not_taken=words.listing(counted.refused, most=None),
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
         gpus_at_most=_gpus_at_most(shared, row, one),

@@ -34,10 +34,12 @@ class FoundSet(Record):
 
 
 class Composed(Record):
-    """The sets of a document, and the places at which it has pods that its own fields don't tell."""
+    """The sets of a document, and the places at which it has pods that its own fields don't tell; `refused`: why Kueue's webhook
+    doesn't take it, by the webhook's name."""
 
     sets: tuple[FoundSet, ...]
     untold: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -371,9 +373,10 @@ def ray_counted(document: Document) -> Composed:
     """
     spec = mapping(document.get("spec"))
     cluster, is_job = (mapping(spec.get("rayClusterSpec", spec)), "rayClusterSpec" in spec)
-    notes, why = mapping(mapping(document.get("metadata")).get("annotations")), []
+    notes, why, refused = mapping(mapping(document.get("metadata")).get("annotations")), [], []
+    webhook = "vrayjob.kb.io" if is_job else "vraycluster.kb.io"
     if cluster.get("enableInTreeAutoscaling"):
-        why.append("Kueue's webhook refuses one that scales itself (enableInTreeAutoscaling), but for elastic jobs")
+        refused.append(f"{webhook} refuses one that scales itself (enableInTreeAutoscaling) and is no elastic job")
     if cluster.get("gcsFaultToleranceOptions") or str(notes.get("ray.io/ft-enabled")).lower() == "true":
         why.append("what Kueue counts for cleaning up Ray's Redis isn't modelled")
     for one in map(mapping, _listed(cluster.get("workerGroupSpecs"))):
@@ -382,9 +385,9 @@ def ray_counted(document: Document) -> Composed:
             why.append("Kueue counts the replicas of a group, of which KubeRay makes another number of pods")
     mode, given = spec.get("submissionMode") or "K8sJobMode", "submitterPodTemplate" in spec
     if is_job and not spec.get("shutdownAfterJobFinishes"):
-        why.append("Kueue's webhook refuses a RayJob that keeps its cluster (shutdownAfterJobFinishes)")
+        refused.append(f"{webhook} refuses one that keeps its cluster (shutdownAfterJobFinishes)")
     if is_job and (mode == "SidecarMode" or (mode != "K8sJobMode" and given)):
         why.append(f"what Kueue counts of a submitter in {mode} isn't modelled")
     submits = is_job and mode == "K8sJobMode" and not given
     submitter = FoundSet(role="submitter", path="spec", template={"spec": _SUBMITTER}, count=1)
-    return Composed(sets=(submitter,) if submits else (), untold=tuple(dict.fromkeys(why)))
+    return Composed(sets=(submitter,) if submits else (), untold=tuple(dict.fromkeys(why)), refused=tuple(refused))

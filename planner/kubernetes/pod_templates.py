@@ -182,7 +182,7 @@ class Placed(Record):
     `resource`: what kubectl calls its kind,
     "" for an object that gets its name when it is created; `waits`: each ``--for`` with which ``kubectl wait`` waits until its pods are there.
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
-    `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these.
+    `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these; `not_taken`: why its webhook refuses it.
     `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted, `gpus_at_most`: that they may come to ask for by it; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
@@ -197,6 +197,7 @@ class Placed(Record):
     is_assumed: bool = False
     beside: tuple[PodsAlike, ...] = ()
     uncounted: str = ""
+    not_taken: str = ""
     old: tuple[PodsAlike, ...] = ()
     leaving: frozenset[str] = frozenset()
     scheduler: str = ""

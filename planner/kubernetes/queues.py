@@ -95,6 +95,7 @@ def of_rules(snapshot: Snapshot) -> str:
     return f"{said} ({words.listing(differs, most=None)})" if differs else said
 
 
+_DEFAULT_SINCE: Final = "0.12"  # `LocalQueueDefaulting`
 FAIR_SINCE: Final = "0.17"  # `FairSharingPreemptWithinNominal`, `FairSharingPrioritizeNonBorrowing`
 _SINCE: Final = {
     "0.10": "a RayJob's submitter is counted", FAIR_SINCE: "fair sharing spares who lives on its own quota",
@@ -116,6 +117,12 @@ def _numbers(version: str) -> tuple[int, ...]:
 def _with_default(snapshot: Snapshot) -> frozenset[str]:
     """Namespaces whose queue is there for what names none."""
     return frozenset(queue.namespace for queue in snapshot.local_queues if queue.name == DEFAULT)
+
+
+def default_queue(snapshot: Snapshot, namespace: str) -> str:
+    """The LocalQueue that Kueue's webhooks name in what is made in a namespace and names none (`ApplyDefaultLocalQueue`), "" for none."""
+    is_there = namespace in _with_default(snapshot) and not is_before(version(snapshot), _DEFAULT_SINCE)
+    return DEFAULT if is_there else ""
 
 
 def named_queue(labels: Labels, templates: Iterable[Template]) -> str:

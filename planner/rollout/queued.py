@@ -26,7 +26,7 @@ from planner.ground.vocabulary import (
 from planner.ground.words import count, listing, plural
 from planner.kubernetes import queues
 from planner.kubernetes.derived import once_a_snapshot
-from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, STATEFUL_SET
+from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, RECREATE, STATEFUL_SET
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pod_templates import Gang, Idle, Placed
 from planner.kubernetes.pods import gang_of
@@ -62,6 +62,7 @@ _ALWAYS: Final = frozenset({JOB.name, "JobSet", "MPIJob", "RayCluster", "RayJob"
 """Kinds whose integration is on by default in every version; of others something of the cluster has to show it."""
 _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", "JAXJob"})
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
+_MADE: Final = _ALWAYS | _KUBEFLOW | _PODS
 _PREFIX: Final = f"{queues.GROUP}/"
 _KNOWN: Final = frozenset({KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
 _KNOWN_OF: Final = {
@@ -86,6 +87,7 @@ class _Asked(NamedTuple):
 def let_in(snapshot: Snapshot, revisions: Sequence[Revision]) -> tuple[Revision, ...]:
     """The changes, each as Kueue lets its pods in; those that it has no say in as they are."""
     asked: dict[int, _Asked] = {}
+    revisions = [_as_refused(snapshot, one) if _is_refused(snapshot, one) else one for one in revisions]
     for place, revision in enumerate(revisions):
         if revision.queued is None and _is_queued(snapshot, revision):
             asked[place] = _asked(snapshot, revision, place)
@@ -138,7 +140,48 @@ def _is_queued(snapshot: Snapshot, one: Revision) -> bool:
     if one.placed is not None and one.placed.idle is Idle.THERE:
         return False
     templates = [template for template, _ in one.templates]
-    return bool(queues.named_queue(one.after.labels, templates)) and not lacking(snapshot)
+    is_named = queues.named_queue(one.after.labels, templates) or _default_queue(snapshot, one)
+    return bool(is_named) and not lacking(snapshot)
+
+
+def _default_queue(snapshot: Snapshot, one: Revision) -> str:
+    """The queue that a new object of a kind that Kueue queues gets where it names none."""
+    is_new = one.before is None and not (one.placed is not None and one.placed.rules)
+    return queues.default_queue(snapshot, one.after.namespace) if is_new and one.after.kind in _MADE else ""
+
+
+# ── what Kueue's webhooks refuse ─────────────────────────────────────────────────────────────────────────────────────
+def _refusal(snapshot: Snapshot, one: Revision) -> str:
+    """Why a webhook of Kueue's doesn't take an object that it queues, by the webhook's name; "" where it takes it.
+
+    Source: kueue at ff69552e79ad, `pkg/controller/jobs/statefulset/statefulset_webhook.go`, `raycluster/raycluster_webhook.go`,
+    `rayjob/rayjob_webhook.go` (`ValidateCreate`, `ValidateUpdate`).
+    """
+    after, before = one.after, one.before
+    if one.placed is not None:
+        return "" if f"{_PREFIX}elastic-job" in after.annotations else one.placed.not_taken
+    is_scaled = before is not None and 0 < before.replicas != after.replicas > 0
+    if (
+        after.kind == STATEFUL_SET.name
+        and is_scaled
+        and KUEUE_QUEUE in after.labels
+        and _is_shown(snapshot, after.kind)
+    ):
+        return "vstatefulset.kb.io refuses the change: spec.replicas changes only from 0 or to 0"
+    return ""
+
+
+def _is_refused(snapshot: Snapshot, one: Revision) -> bool:
+    return one.queued is None and _is_queued(snapshot, one) and bool(_refusal(snapshot, one))
+
+
+def _as_refused(snapshot: Snapshot, one: Revision) -> Revision:
+    """Nothing comes of it."""
+    queued = Queued(refused=f"Kueue's webhook {_refusal(snapshot, one)}")
+    if one.placed is not None:
+        placed = replace(one.placed, idle=Idle.THERE)
+        return replace(one, placed=placed, has_new_template=False, queued=queued)
+    return replace(one, after=one.before or one.after, has_new_template=False, queued=queued)
 
 
 # ── the Workloads that it would make ─────────────────────────────────────────────────────────────────────────────────
@@ -147,6 +190,7 @@ def _asked(snapshot: Snapshot, one: Revision, place: int) -> _Asked:
     queue = after.labels.get(KUEUE_QUEUE, "")
     if not queue and after.kind in (DEPLOYMENT.name, POD.name):
         queue = templates[0].labels.get(KUEUE_QUEUE, "")
+    queue = queue or _default_queue(snapshot, one)
     if not queue:
         return _Asked(unknown="which of its objects Kueue queues isn't told by the label of its pods")
     if why := _unknown_kind(snapshot, one) or _said_besides(after, templates):
@@ -188,12 +232,15 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
     if kind in (STATEFUL_SET.name, LEADER_WORKER_SET.name) and one.before is not None:
         return f"how Kueue hands the quota of a {kind}'s old pods to new ones isn't modelled"
     if kind in _PODS | _KUBEFLOW:
-        shown = {each.owner.kind for each in snapshot.queued_workloads if each.owner is not None}
-        shown |= {POD.name for each in snapshot.queued_workloads if each.is_group}
-        if not shown & (_PODS if kind in _PODS else {kind}):
-            return f"no Workload shows whether Kueue's integration for {kind}s is on"
-        return ""
+        return "" if _is_shown(snapshot, kind) else f"no Workload shows whether Kueue's integration for {kind}s is on"
     return "" if kind in _ALWAYS else f"what Kueue asks quota for in a {kind} isn't modelled"
+
+
+def _is_shown(snapshot: Snapshot, kind: str) -> bool:
+    """Whether a Workload shows that Kueue's integration of a kind of pods, or of Kubeflow's, is on."""
+    shown = {each.owner.kind for each in snapshot.queued_workloads if each.owner is not None}
+    shown |= {POD.name for each in snapshot.queued_workloads if each.is_group}
+    return bool(shown & (_PODS if kind in _PODS else {kind}))
 
 
 def _said_besides(after: Workload, templates: Iterable[Template]) -> str:
@@ -249,28 +296,50 @@ def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
     if before is not None:
         if any(before.labels.get(key) != after.labels.get(key) for key in (KUEUE_QUEUE, KUEUE_PRIORITY_CLASS)):
             return 0, "how its pods pass from one queue to another isn't modelled"
-        asks, had = pod_requests(after.template.spec), pod_requests(before.template.spec)
-        if any(amount > had.get(name, 0) for name, amount in asks.items()):
-            return 0, "how quota passes to pods that ask for more isn't modelled"
+        if not one.has_new_template and after.replicas <= len(_with_quota(snapshot, before)):
+            return 0, ""  # what waits goes first: `getPodsToDelete` ranks pods without a node before others
         if without := _without_quota(snapshot, before):
             return 0, without
+        if _asks_more(one):  # where all of them get quota beside all old ones, none hangs on what those give back
+            return (0, _PASSES_MORE) if after.replicas > LIMITS.queued_pods else (after.replicas, "")
         surge = max(1, rolling_limits(after)[0]) if one.has_new_template else 0  # 1: whether new pods are let in at all
         more = max(0, after.replicas - before.replicas) + surge
     return (0, f"of more than {LIMITS.queued_pods} pods it isn't played") if more > LIMITS.queued_pods else (more, "")
 
 
+_PASSES_MORE: Final = "how quota passes to pods that ask for more isn't modelled"
+
+
+def _asks_more(one: Revision) -> bool:
+    """Whether a new pod asks for more of something than an old one."""
+    had = pod_requests(one.before.template.spec) if one.before is not None else {}
+    asks = pod_requests(one.after.template.spec)
+    return one.before is not None and any(amount > had.get(name, 0) for name, amount in asks.items())
+
+
+def _pods_of(snapshot: Snapshot, workload: Workload) -> list[Pod]:
+    keys = workload_keys(snapshot)
+    return [pod for pod in snapshot.pods if keys[pod.uid] == workload.key and not pod.is_terminal]
+
+
+def _with_quota(snapshot: Snapshot, workload: Workload) -> list[QueuedWorkload]:
+    """The Workloads with quota of its pods, each of which stands in its queue by itself; in the order of their names."""
+    mine = {(pod.namespace, pod.name) for pod in _pods_of(snapshot, workload)}
+    return sorted(
+        (
+            each
+            for each in snapshot.queued_workloads
+            if each.owner is not None and each.owner.kind == POD.name and (each.namespace, each.owner.name) in mine
+            and each.is_said(ADMITTED) and not each.is_said(FINISHED)
+        ),
+        key=lambda each: each.name,
+    )  # fmt: skip
+
+
 def _without_quota(snapshot: Snapshot, workload: Workload) -> str:
     """Whether some pod of it has no Workload with quota, or waits for it."""
-    keys = workload_keys(snapshot)
-    held = {
-        (each.namespace, each.owner.name)
-        for each in snapshot.queued_workloads
-        if each.owner is not None
-        and each.owner.kind == POD.name
-        and each.is_said(ADMITTED)
-        and not each.is_said(FINISHED)
-    }
-    mine = [pod for pod in snapshot.pods if keys[pod.uid] == workload.key and not pod.is_terminal]
+    held = {(each.namespace, each.owner.name) for each in _with_quota(snapshot, workload) if each.owner is not None}
+    mine = _pods_of(snapshot, workload)
     lost = [pod.name for pod in mine if (pod.namespace, pod.name) not in held]
     if lost or len(mine) < workload.replicas:
         return f"no Workload shows that {'its pod ' + lost[0] if lost else 'all its pods'} has quota"
@@ -470,7 +539,7 @@ def _as_let_in(snapshot: Snapshot, one: Revision, asked: _Asked, found: Mapping[
             each for key, each in found.items()
             if key not in own and each.outcome not in (*_NEVER, Outcome.LET_IN) and roots.get(each.queue) is roots.get(mine[0].queue)
         ]  # fmt: skip
-        return _rolled(snapshot, one, mine, said, others)
+        return _rolled(snapshot, one, mine, said, others, asked.workloads[0])
     if not out:
         return _with_flavors(snapshot, one, mine)
     if len(mine) > 1:
@@ -550,22 +619,31 @@ def _with_templates(one: Revision, templates: Sequence[Template]) -> Revision:
 
 
 def _rolled(
-    snapshot: Snapshot, one: Revision, mine: Sequence[Verdict], said: str, others: Sequence[Verdict]
+    snapshot: Snapshot,
+    one: Revision,
+    mine: Sequence[Verdict],
+    said: str,
+    others: Sequence[Verdict],
+    record: QueuedWorkload,
 ) -> Revision:
     """A Deployment that is there: old pods give their quota back as they go, and whoever else waits may get it. `mine`: pods beside
-    the old ones."""
+    the old ones, each made as `record`."""
     room = [each for each in mine if each.outcome is Outcome.LET_IN]
     surge, unavailable = rolling_limits(one.after)
-    is_more = one.before is not None and one.after.replicas > one.before.replicas
-    if len(room) < len(mine) and (is_more or not one.has_new_template):
+    before = one.before or one.after
+    more = max(0, one.after.replicas - before.replicas)
+    if _asks_more(one) and len(room) < len(mine):
+        return _unknown(one, _PASSES_MORE)
+    if len(room) < more and pod_requests(one.after.template.spec) == pod_requests(before.template.spec):
+        return _in_part(one, len(room), more, before.replicas + len(room), said)
+    if len(room) < len(mine) and more:
         return _unknown(one, f"lets in {len(room)} of {count(len(mine), 'pod that comes', 'pods that come')} ({said})")
     if not room and not unavailable:
         return _gated(one, f"{said}, and the old pods keep theirs until it is Ready")
-    if others and one.has_new_template:
-        first = _names(snapshot).get(others[0].key, others[0].key)
-        return _unknown(
-            one, f"who gets the quota that its old pods give back isn't played: {first} waits for some, too"
-        )
+    if others and one.has_new_template and len(room) < one.after.replicas:
+        contested = _contested(snapshot, one, unavailable, others, record)
+        if contested is not None:
+            return contested
     names_of = _only_flavors(snapshot, mine[0].queue)
     if not room and names_of is None:
         return _unknown(one, "which flavor its new pods get from the old ones isn't played")
@@ -577,6 +655,56 @@ def _rolled(
     strategy = replace(let.after.strategy, max_surge=len(room))
     note = f"ClusterQueue {mine[0].queue} has quota for {len(room)} of {count(surge, 'pod')} beside the old ones, and is played with that maxSurge"
     return replace(let, after=replace(let.after, strategy=strategy), queued=Queued(said=note))
+
+
+def _in_part(one: Revision, let: int, of: int, replicas: int, said: str) -> Revision:
+    """A Deployment of which some pods never get quota: as many as do are played."""
+    why = f"Kueue lets in {let} of {count(of, 'new pod')}: {said}"
+    return replace(one, after=replace(one.after, replicas=replicas), queued=Queued(said=why, never_whole=why))
+
+
+def _contested(
+    snapshot: Snapshot, one: Revision, missing: int, others: Sequence[Verdict], record: QueuedWorkload
+) -> Revision | None:
+    """What comes of a Deployment's rollout where others wait for quota of the same cohort, too; None where they get none of what
+    `missing` old pods give back, which is the most that is given back at once, and the new pods do.
+
+    Under Recreate all old pods go before a new one comes (`pkg/controller/deployment/recreate.go`), so others are first.
+    """
+    assert one.before is not None
+    old = _with_quota(snapshot, one.before)
+    keys = {each.key for each in old[:missing]}
+    freed = replace(
+        snapshot, queued_workloads=tuple(each for each in snapshot.queued_workloads if each.key not in keys)
+    )
+    then = {each.key: played(freed)[each.key] for each in others}
+    takers = [each for each in then.values() if each.outcome not in _ON_QUOTA]
+    is_recreated = one.after.strategy.kind == RECREATE
+    is_known = all(each.outcome is Outcome.LET_IN for each in takers) and (
+        len(others) == 1 or len(takers) == len(others)
+    )
+    granted = {(flavor, resource) for each in old for one in each.granted for resource, flavor in one.flavors.items()}
+    if len(granted) > len({resource for _, resource in granted}) or (takers and not (is_recreated and is_known)):
+        first = _names(snapshot).get(others[0].key, others[0].key)
+        return _unknown(
+            one, f"who gets the quota that its old pods give back isn't played: {first} waits for some, too"
+        )
+    after = after_evictions(freed, takers)
+    number = one.after.replicas if is_recreated else missing
+    new = [replace(record, name=f"{record.name}.{each}", uid=f"{record.uid}.{each:06}") for each in range(number)]
+    end = played(replace(after, queued_workloads=(*after.queued_workloads, *new)))
+    lacks = [end[each.key] for each in new if end[each.key].outcome is not Outcome.LET_IN]
+    if not lacks:
+        return None if not takers else _unknown(one, "where those go that get what its old pods give back isn't played")
+    said = str(why(lacks[0], _names(snapshot)))
+    if any(each.outcome not in _ON_QUOTA for each in lacks) or not is_recreated:
+        return _unknown(one, f"who gets the quota that its old pods give back isn't played: {said}")
+    names = listing([_names(snapshot).get(each.key, each.key) for each in takers])
+    said = f"{said}{f'; {names} gets what the old pods give back' if names else ''}"
+    return _in_part(one, number - len(lacks), number, number - len(lacks), said)
+
+
+_ON_QUOTA: Final = (Outcome.QUOTA, Outcome.NEVER, Outcome.BEHIND)
 
 
 def _only_flavors(snapshot: Snapshot, queue: str) -> tuple[str, ...] | None:

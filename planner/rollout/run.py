@@ -55,6 +55,7 @@ class Queued(Record):
     said, unknown : in words, or why that isn't known
     keeps_out : it lets none of them in
     refused : why its webhooks refuse the change, "" where they don't
+    never_whole : why some of its pods never get quota, "" where that isn't so: those that do are played
     evicts, evicted : whom it evicts before it lets them in, and the uids of the pods that go with them
     beside : who else is let in once those have gone
     """
@@ -63,6 +64,7 @@ class Queued(Record):
     unknown: str = ""
     keeps_out: bool = False
     refused: str = ""
+    never_whole: str = ""
     evicts: tuple[QueueEviction, ...] = ()
     evicted: frozenset[str] = frozenset()
     beside: tuple[Revision, ...] = ()
@@ -124,6 +126,8 @@ class Revision(Record):
         """Why it never completes, whatever its pods do: it is refused, or its controller ignores it; None where it may."""
         if self.placed is not None and self.placed.never:
             return Reason.IGNORED, self.placed.never
+        if self.queued is not None and self.queued.never_whole:
+            return Reason.QUEUE, self.queued.never_whole
         return (Reason.ADMISSION, self.queued.refused) if self.queued is not None and self.queued.refused else None
 
     @property

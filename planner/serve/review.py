@@ -34,7 +34,7 @@ from planner.inventory.manifest import (
 )
 from planner.kubernetes.asked_for import gangs_asked
 from planner.kubernetes.autoscalers import brought_within, settled
-from planner.kubernetes.kinds import NODE, PLAYED, POD, kind_in
+from planner.kubernetes.kinds import NODE, PLAYED, POD, STATEFUL_SET, kind_in
 from planner.kubernetes.listed import LISTED
 from planner.kubernetes.pod_templates import Templated, templated
 from planner.kubernetes.queues import named_queue
@@ -196,7 +196,7 @@ def review(
     rolls = False
     try:
         change = _change(kind, request, there)
-        if change is None:
+        if change is None or _is_scaled_past_kueue(request, there):
             return Review(workload=key, silence=Silence.NOT_KNOWN)
         rolls = change.moves_pods and not _stays_paused(change) and not request.dry_run
         if _is_off(request, there):
@@ -449,6 +449,13 @@ def _scaled(request: Request, there: Workload | None) -> AppliedWorkload | None:
         return None
     before = replace(there, replicas=old)
     return AppliedWorkload(before=before, after=replace(there, replicas=replicas), has_new_template=False)
+
+
+def _is_scaled_past_kueue(request: Request, there: Workload | None) -> bool:
+    """Whether a StatefulSet of Kueue's is scaled by its subresource, which Kueue's webhook isn't asked about: what Kueue makes of the
+    pods then isn't modelled."""
+    is_queued = there is not None and bool(named_queue(there.labels, [there.template]))
+    return bool(request.sub_resource) and is_queued and there is not None and there.kind == STATEFUL_SET.name
 
 
 def _is_count(replicas: object) -> bool:

@@ -95,17 +95,28 @@ def test_what_kueue_admits_is_placed_all_or_nothing() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (ray(enableInTreeAutoscaling=True), "enableInTreeAutoscaling"),
         (ray(replicas=None), "KubeRay makes another number of pods"),  # Kueue takes 1, KubeRay the group's least
         (ray(replicas=5), "KubeRay makes another number of pods"),
         (ray(gcsFaultToleranceOptions={"redisAddress": "r"}), "cleaning up Ray's Redis"),
-        (ray("RayJob", shutdownAfterJobFinishes=False), "shutdownAfterJobFinishes"),
         (ray("RayJob", submissionMode="SidecarMode"), "SidecarMode"),
     ],
 )
 def test_what_kueue_counts_otherwise_is_not_known(given: Object, said: str) -> None:
     found = asked(cluster("100"), given)
     assert found.verdict is Verdict.UNKNOWN
+    assert said in str(found.sentence)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ray(enableInTreeAutoscaling=True), "vraycluster.kb.io refuses one that scales itself"),
+        (ray("RayJob", shutdownAfterJobFinishes=False), "vrayjob.kb.io refuses one that keeps its cluster"),
+    ],
+)
+def test_what_kueues_webhooks_refuse_is_named(given: Object, said: str) -> None:
+    found = asked(cluster("100"), given)
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.ADMISSION)
     assert said in str(found.sentence)
 
 
