@@ -162,7 +162,7 @@ def test_a_ray_cluster_that_scales_itself_is_refused(scales: bool, verdict: Verd
         "rayStartParams": {},
         "template": {"spec": spec(1)},
     }
-    ray = {
+    ray: Object = {
         "apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": "r", "namespace": "team-c", "labels": LABEL},
         "spec": {
             "enableInTreeAutoscaling": scales, "suspend": True, "workerGroupSpecs": [group],
@@ -174,5 +174,5 @@ def test_a_ray_cluster_that_scales_itself_is_refused(scales: bool, verdict: Verd
     if scales:
         assert found.reason is Reason.ADMISSION
         assert "Kueue's webhook vraycluster.kb.io refuses one that scales itself" in str(found.sentence)
-    elastic = {**ray, "metadata": {**ray["metadata"], "annotations": {"kueue.x-k8s.io/elastic-job": "true"}}}
-    assert asked(with_default("main"), elastic).verdict is Verdict.UNKNOWN
+    ray["metadata"]["annotations"] = {"kueue.x-k8s.io/elastic-job": "true"}
+    assert asked(with_default("main"), ray).verdict is Verdict.UNKNOWN
