@@ -67,6 +67,7 @@ def gate(
     now: float | None = ...,
     manifest: str | Path | None = ...,
     manifest_namespace: str | None = ...,
+    kubernetes_version: int | str | None = ...,
     then: Any = ...,
     limits: Any = ...,
 ) -> Answer:

@@ -28,6 +28,7 @@ from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
 from planner.rollout.answers import QueueEviction, Reason, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GateException, GatePolicy
+from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 from planner.rollout.told import less_sure
 
@@ -55,6 +56,7 @@ class GatedWorkload(Record):
     preempted : pods of others that make way for it, alone or together
     evicts : workloads that Kueue evicts for it, alone or together
     doubts : all that its answer, alone or together, isn't sure of
+    room : without a cluster, what room its rollout needs wherever it runs
     """
 
     workload: str
@@ -88,6 +90,7 @@ class GatedWorkload(Record):
     preempted: tuple[str, ...] = ()  # namespace/pod
     evicts: tuple[QueueEviction, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    room: RoomNeed | None = None
 
 
 _GRAVITY: Final = {
@@ -276,12 +279,16 @@ def judged(
         too_few = policy.too_few_ready(before.replicas if before else part.replicas, part.replicas, part.lowest_ready)
         refusals = (Text(too_few),) if too_few else ()
     excepted = next((exception for exception in held if exception.covers(part.workload)), None)
+    if part.room is not None:
+        part = replace(part, room=replace(part.room, fits_spare=policy.has_spare(part.room)))
     passes = excepted is not None or not (refusals or fails(part, policy))
     return replace(part, passes=passes, refusals=refusals, exception=excepted)
 
 
 def fails(part: GatedWorkload, policy: GatePolicy) -> bool:
     """Whether the policy refuses its verdict."""
+    if part.room is not None and part.verdict is Verdict.NEEDS_GROWTH:
+        return policy.refuses_room(part.room)
     return policy.refuses(part.verdict, is_growth_automatic=part.is_growth_automatic)
 
 
@@ -353,6 +360,11 @@ def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], stat
         Verdict.UNKNOWN: "not known",
     }
     said = []
+    if any(part.room for part in parts):
+        verbs[Verdict.NEEDS_GROWTH] = plural(
+            sum(part.verdict is Verdict.NEEDS_GROWTH for part in parts), "needs room", "need room"
+        )
+        verbs[Verdict.STUCK] = "stuck on every cluster"
     for verdict, verb in verbs.items():
         names = [part.workload for part in parts if part.verdict is verdict]
         if names:
@@ -362,6 +374,7 @@ def gate_sentence(parts: list[GatedWorkload], counted: list[GatedWorkload], stat
     suspended = sum(part.is_suspended for part in parts)
     if not said and suspended < len(parts):
         alone = "its pods are placed" if placed else "the rollout completes"
+        alone = "the rollout needs no spare room" if any(part.room for part in parts) else alone
         said.append(alone if len(parts) == 1 else f"all {whole} complete, alone and together")
     if placed:
         said.append("placement only" if len(parts) == 1 else f"{placed:,} of them placement only")

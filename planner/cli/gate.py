@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -12,15 +13,18 @@ from planner.cli import gate_formats, options, output, plain
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
 from planner.cli.given import manifests_of, policy_of, policy_option
 from planner.ground import tables
+from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.kinds import NODE, POD, ROLLING
-from planner.questions.gate import QUESTION, GateSettings, answer
-from planner.questions.question import FACTS, Want, document
+from planner.kubernetes.records import Snapshot
+from planner.questions.gate import QUESTION, GateSettings, answer, answer_without_cluster
+from planner.questions.question import FACTS, Given, Want, document
 from planner.rollout.answers import Verdict
 from planner.sources import manifests
 
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
 _WANTS: Final = (Want.POOLS, Want.PRICES, Want.CLOCK)
+_OF_A_CLUSTER: Final = ("--then", "--limits", "--node-pools", "--instance-types", "--gke", "--link")
 
 
 class _Write(click.ParamType[Any]):
@@ -38,7 +42,7 @@ class _Write(click.ParamType[Any]):
 
 
 @click.command("gate", cls=options.Command)
-@click.argument("cluster")
+@click.argument("cluster", required=False)
 @options.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
               is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip
 @options.option("", "--recursive", "-R", is_flag=True, is_everyday=True, help="Folders below a folder as well.")
@@ -53,7 +57,7 @@ class _Write(click.ParamType[Any]):
 @options.option("Output", "--write", "writes", type=_Write(), multiple=True, metavar="FORMAT=FILE",
               is_everyday=True, help="The answer in another format to a file as well, such as junit=gate.xml; repeatable.")  # fmt: skip
 def command(
-    cluster: str,
+    cluster: str | None,
     names: tuple[str, ...],
     recursive: bool,
     policy_file: str | None,
@@ -65,31 +69,40 @@ def command(
 ) -> int:
     """May this change be merged?
 
+    Without CLUSTER: which room each rollout needs, wherever it runs.
+
     Every workload that the manifests change is rolled out alone and together with the others. Exits as headroom rollout
-    does: 0 (completes), 2 (stuck), 3 (needs growth), 4 (not known), 6 (Kueue evicts others); 5 where only the policy refuses. A
+    does: 0 (completes), 2 (stuck), 3 (once there is room), 4 (not known), 6 (Kueue evicts others); 5 where only the policy refuses. A
     verdict that the policy lets pass, and a workload that it excepts, count as 0; so does growth within the known maximum of an
     autoscaled node pool, unless the policy says otherwise.
     """
-    one_reader_of_stdin(cluster, *names)
+    is_alone = cluster is None
+    one_reader_of_stdin(*([] if cluster is None else [cluster]), *names)
+    if is_alone:
+        options.need("CLUSTER", _OF_A_CLUSTER)
     policy = policy_of(policy_file)
     given_manifests = manifests.read(names, recursive=recursive)
-    snapshot = read_cluster(cluster)
+    clusters = [] if cluster is None else [_read(cluster)]
     later = manifests_of(asked["then"])
     settings = options.read(GateSettings, asked, manifest=given_manifests.text, unread=given_manifests.unread, **later)
-    settings = replace(settings, policy=policy)
-    given = plain.given_of(plain.Called((cluster,), [snapshot], settings, asked), *_WANTS)
-    found = answer(snapshot, settings, given)
-    places = given_manifests.places
+    settings = replace(settings, policy=policy, without_cluster=is_alone)
+    if clusters:
+        found = answer(
+            clusters[0], settings, plain.given_of(plain.Called((str(cluster),), clusters, settings, asked), *_WANTS)
+        )
+    else:
+        found = answer_without_cluster(settings, Given(now=time.time()))
+    places, source = given_manifests.places, clusters[0].source if clusters else ", ".join(names)
 
     def content() -> Any:
-        return document(QUESTION, snapshot, settings, found)
+        return document(QUESTION, clusters, settings, found)
 
     made: dict[str, Callable[[], str]] = {
-        "text": lambda: gate_formats.text(found, snapshot.source),
+        "text": lambda: gate_formats.text(found, source),
         "json": lambda: tables.as_json(content()),
         "yaml": lambda: output.as_yaml(content()),
         "csv": lambda: tables.as_csv(QUESTION.rows(found, rows)),
-        "markdown": lambda: gate_formats.markdown(found, snapshot.source, link),
+        "markdown": lambda: gate_formats.markdown(found, source, link),
         "junit": lambda: gate_formats.junit(found, places),
         "sarif": lambda: gate_formats.sarif(found, places),
         "github": lambda: gate_formats.github(found, places),
@@ -98,5 +111,19 @@ def command(
         output.write_file(file, made[name]())
     click.echo(made[output_format](), nl=False)
     if output_format == "text" and found.together is Verdict.UNKNOWN:
-        output.told(one.name for one in (NODE, POD, *ROLLING) if snapshot.lacks(one.name))
-    return QUESTION.exit_status(snapshot, found)
+        output.told(one.name for one in (NODE, POD, *ROLLING) if any(here.lacks(one.name) for here in clusters))
+    return QUESTION.exit_status(clusters, found)
+
+
+def _read(cluster: str) -> Snapshot:
+    """CLUSTER, but for one that is a manifest: then it was meant for ``-f``.
+
+    Raises
+    ------
+    InputError
+        For a file without nodes and pods whose objects no API server has written.
+    """
+    if manifests.is_manifest(cluster):
+        what = "is read as CLUSTER, and holds manifests: no node, no pod, nothing that an API server has written"
+        raise InputError(what, where=cluster, mend=f"Give each file its own -f: -f {cluster}")
+    return read_cluster(cluster)

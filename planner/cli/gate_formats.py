@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from planner.capacity.gated import GatedWorkload
-from planner.cli import terminal
+from planner.cli import gate_room, terminal
 from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_json, as_markdown, as_text
 from planner.ground.words import count, duration, listing, literal, printable, sentence, usd
@@ -30,7 +30,7 @@ _SARIF: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/sche
 _DOUBT_RULE: Final = "headroom/doubt"
 _RULES: Final = {
     Verdict.STUCK: "The rollout would never complete",
-    Verdict.NEEDS_GROWTH: "The rollout completes only once a node pool has grown",
+    Verdict.NEEDS_GROWTH: "The rollout completes only once there is room (a node pool has grown, or a free place)",
     Verdict.EVICTIONS_BY_QUEUE: "The rollout completes only once Kueue has evicted other workloads",
     Verdict.UNKNOWN: "Whether the rollout completes isn't known",
     Verdict.COMPLETES: "The rollout completes, and the policy refuses it or something may decide otherwise",
@@ -39,10 +39,10 @@ _RULES: Final = {
 
 def text(found: GateAnswer, source: str) -> str:
     """For a terminal and a log."""
-    parts = [str(found.sentence), ""]
-    if found.workloads:
+    parts = gate_room.lines(found) if found.without_cluster else [str(found.sentence), ""]
+    if found.workloads and not found.without_cluster:
         parts.append(as_text(_rows(found), room=terminal.width()))
-    for part in _worth_telling(found):
+    for part in () if found.without_cluster else _worth_telling(found):
         parts += [f"{part.workload}: {part.sentence}"]
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
         parts += [f"  warning: {warning}" for warning in part.warnings]
@@ -55,7 +55,7 @@ def text(found: GateAnswer, source: str) -> str:
         parts.append("")
     parts += [f"policy: {refusal}" for refusal in found.refusals]
     parts += [f"policy: {one}" for one in _expired(found)]
-    parts.append(_takes(found))
+    parts += [] if found.without_cluster else [_takes(found)]
     parts += [f"meanwhile: {event_beside.sentence}" for event_beside in found.meanwhile]
     parts += _beside(found)
     parts += [f"unchanged: {listing(found.unchanged, most=10)}"] if found.unchanged else []
@@ -74,17 +74,17 @@ def markdown(found: GateAnswer, source: str, link: str = "") -> str:
     from importlib.metadata import version  # it loads all of email
 
     head = f"{MARK}\n### {SIGN[found.passes]} Headroom: {literal(found.sentence)}\n"
-    parts = [head]
-    if found.workloads:
+    parts = [head, *(gate_room.markdown(found) if found.without_cluster else ())]
+    if found.workloads and not found.without_cluster:
         parts.append(as_markdown(_rows(found, _MOST_ROWS)))
         if len(found.workloads) > _MOST_ROWS:
             parts.append(f"… and {len(found.workloads) - _MOST_ROWS} more\n")
-    told = _worth_telling(found)
+    told = [] if found.without_cluster else _worth_telling(found)
     parts += [_told(part, link) for part in told[:_MOST_TOLD]]
     if len(told) > _MOST_TOLD:
         parts.append(f"… and why of {len(told) - _MOST_TOLD} more: run `headroom gate` for all of them\n")
     parts += [f"- policy: {literal(refusal)}\n" for refusal in map(str, (*found.refusals, *_expired(found)))]
-    parts.append(f"{literal(_takes(found))}\n")
+    parts += [] if found.without_cluster else [f"{literal(_takes(found))}\n"]
     parts += [f"- meanwhile: {literal(event_beside.sentence)}\n" for event_beside in found.meanwhile]
     parts += [f"- {literal(line)}\n" for line in _beside(found)]
     if found.unchanged:
@@ -101,7 +101,8 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
 
     cases = []
     for part in found.workloads:
-        asked = {"alone": part.alone, "together": part.together} if len(found.workloads) > 1 else {"alone": part.alone}
+        is_both = len(found.workloads) > 1 and (not found.without_cluster or part.together is not part.alone)
+        asked = {"alone": part.alone, "together": part.together} if is_both else {"alone": part.alone}
         for name, verdict in asked.items():
             case = ET.Element("testcase", classname=_xml(part.workload), name=f"rolls out {name}")
             if part.exception:
@@ -109,7 +110,7 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
                 ET.SubElement(case, "skipped", message=_xml(said))
             elif not part.passes and (verdict is part.verdict or part.verdict is Verdict.COMPLETES):
                 message = _xml(_why(part))
-                failure = ET.SubElement(case, "failure", type=verdict.value, message=message)
+                failure = ET.SubElement(case, "failure", type=_type(part, verdict), message=message)
                 place = [f"in {places[part.workload].file}"] if part.workload in places else []
                 failure.text = _xml("\n".join([_why(part), *_ways(part), *place]))
             cases.append(case)
@@ -129,7 +130,7 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     suites = ET.Element("testsuites", name="headroom", **counts)
     suite = ET.SubElement(suites, "testsuite", name="headroom gate", skipped=skipped, **counts)
     suite.extend(cases)
-    if beside := _beside(found):  # after the cases, as the schema has it
+    if beside := [*map(str, found.notes[:1]), *_beside(found)]:  # after the cases, as the schema has it
         ET.SubElement(suite, "system-out").text = _xml("\n".join(beside))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
@@ -143,10 +144,10 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
     results = []
     for part in _worth_telling(found):
         result: dict[str, Any] = {
-            "ruleId": f"headroom/{part.verdict.value}",
-            "ruleIndex": rules.index(part.verdict),
+            "ruleId": f"headroom/{_type(part, part.verdict)}",
+            "ruleIndex": len(rules) + 1 if gate_room.needs_room(part) else rules.index(part.verdict),
             "level": "note" if _is_plain_growth(part) else "warning" if part.passes else "error",
-            "message": {"text": printable("\n".join([f"{part.workload}: {_why(part)}", *_ways(part)]))},
+            "message": {"text": printable("\n".join([_named(part), *_ways(part)]))},
             "partialFingerprints": {"headroom/workload": part.workload},
         }
         place = places.get(part.workload)
@@ -170,11 +171,12 @@ def sarif(found: GateAnswer, places: Mapping[str, Place]) -> str:
                 for verdict, said in _RULES.items()
             ),
             {"id": _DOUBT_RULE, "shortDescription": {"text": "What the answer isn't sure of"}},
+            {"id": f"headroom/{gate_room.RULE}", "shortDescription": {"text": gate_room.RULE_WORDS}},
         ],
     }
     invocation: dict[str, Any] = {"executionSuccessful": True, "exitCode": found.exit_status}
     told = [("warning", _preempted(found))] if found.preempted else []
-    told += [("note", note) for note in _notes(found)]
+    told += [("note", note) for note in (*map(str, found.notes[:1]), *_notes(found))]
     if told:
         invocation["toolExecutionNotifications"] = [
             {"level": level, "message": {"text": printable(said)}} for level, said in told
@@ -204,7 +206,7 @@ def github(found: GateAnswer, places: Mapping[str, Place]) -> str:
 
     Source: GitHub's "Workflow commands", and actions/toolkit `packages/core/src/command.ts` for what is escaped.
     """
-    lines = []
+    lines = [_annotation("notice", str(note), title="headroom gate") for note in found.notes[:1]]
     for part in _worth_telling(found):
         level = "notice" if part.exception or _is_plain_growth(part) else "warning" if part.passes else "error"
         place = places.get(part.workload)
@@ -240,6 +242,19 @@ def _rows(found: GateAnswer, most: int | None = None) -> list[Row]:
     return listed(WORKLOADS, found, found.workloads[:most])
 
 
+def _type(part: GatedWorkload, verdict: Verdict) -> str:
+    """What a report calls a verdict."""
+    return gate_room.RULE if gate_room.needs_room(part) and verdict is Verdict.NEEDS_GROWTH else verdict.value
+
+
+def _named(part: GatedWorkload) -> str:
+    return (
+        f"{part.workload} {_why(part)}"
+        if part.room is not None and not part.doubts
+        else f"{part.workload}: {_why(part)}"
+    )
+
+
 def _beside(found: GateAnswer) -> list[str]:
     """What stands beside the verdict whatever it is: pods of others that make way, how far a change reaches, and every doubt."""
     return [
@@ -251,7 +266,8 @@ def _beside(found: GateAnswer) -> list[str]:
 
 def _notes(found: GateAnswer) -> list[str]:
     """How far a change reaches: on how many nodes, up to how many GPUs."""
-    return [f"{finding.object} {finding.what}" for finding in found.findings if finding.code in NOTES]
+    reach = [f"{finding.object} {finding.what}" for finding in found.findings if finding.code in NOTES]
+    return [*reach, *gate_room.after(found)]
 
 
 def _preempted(found: GateAnswer) -> str:
@@ -259,7 +275,14 @@ def _preempted(found: GateAnswer) -> str:
 
 
 def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
-    return [part for part in found.workloads if part.verdict is not Verdict.COMPLETES or part.refusals or part.but]
+    return [
+        part
+        for part in found.workloads
+        if part.verdict is not Verdict.COMPLETES
+        or part.refusals
+        or part.but
+        or (part.room is not None and part.warnings)
+    ]
 
 
 def _why(part: GatedWorkload) -> str:
@@ -282,7 +305,7 @@ def _growth(part: GatedWorkload) -> str:
 
 
 def _ways(part: GatedWorkload) -> list[str]:
-    return [
+    return gate_room.ways(part) + [
         f"way out: {remedy.title}: {remedy.sentence}{': ' + remedy.command if remedy.command else ''}"
         for remedy in part.ways_out
     ]

@@ -194,7 +194,7 @@ def _tools() -> Iterator[types.Tool]:
         taken = {
             setting.name: _schema(setting)
             for setting in settings_of(question.settings)
-            if (setting.on_command and not setting.is_hidden) or setting.is_private
+            if (setting.on_command and not setting.is_hidden) or setting.is_private or setting.kind is bool
         }
         yield types.Tool(
             name=name,

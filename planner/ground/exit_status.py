@@ -20,7 +20,7 @@ class ExitStatus(IntEnum):
     ANSWERED = 0, "answered; a rollout: it completes"
     BAD_INPUT = 1, "bad input or usage"
     STUCK = 2, "stuck"
-    NEEDS_GROWTH = 3, "completes once a node pool has grown"
+    NEEDS_GROWTH = 3, "completes once there is room (a pool has grown, or a free place)"
     NOT_KNOWN = 4, "not known: the input lacks it, a list was refused, it isn't modelled, or is too large"
     REFUSED = 5, "what --fail-on names was found; the gate: only the policy refuses"
     EVICTIONS_BY_QUEUE = 6, "completes once Kueue has evicted other workloads"

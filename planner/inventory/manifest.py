@@ -276,6 +276,17 @@ def read_manifest(
     )
 
 
+def objects_in(text: str, namespace: str) -> list[Object]:
+    """The objects of a manifest as they are written, each once and in its namespace.
+
+    Raises
+    ------
+    ChangeError
+        When a document can't be read.
+    """
+    return [one for _, _, one in _each_once(_objects(text), namespace, [])]
+
+
 def _objects(text: str) -> list[Object]:
     """The objects of a manifest, refused with keys that are given twice: kubectl sends the last, and only one can be meant."""
     repeated: list[str] = []

@@ -10,12 +10,14 @@ Sources: kubernetes `pkg/features/kube_features.go` of 1.28 to 1.36 and `pkg/sch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Final
 
 from planner.ground import typed
 from planner.ground.beside import table_beside
+from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.nodes import minor_version
@@ -110,6 +112,21 @@ def minor_of(snapshot: Snapshot) -> int | None:
     """The minor version of the newest kubelet; None where no node tells one."""
     each = {node.kubelet_version: node for node in snapshot.nodes}  # of thousands of nodes a few
     return max((minor for node in each.values() if (minor := minor_version(node)) is not None), default=None)
+
+
+def read_minor(text: str) -> int:
+    """The minor version of ``1.36``, ``v1.36.2``.
+
+    Raises
+    ------
+    InputError
+        For a text that is none, or a version that the tables of fields don't go back to.
+    """
+    found = re.fullmatch(r"v?1\.(\d{1,2})(\.\S*)?", text.strip())
+    if found is None or not FIRST <= int(found[1]) <= LAST:
+        what = f'"{text[:40]}" is no version of Kubernetes that is known here'
+        raise InputError(what, mend=f"Give 1.{FIRST} to 1.{LAST}")
+    return int(found[1])
 
 
 def not_recorded(snapshot: Snapshot) -> str:

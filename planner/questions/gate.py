@@ -32,15 +32,18 @@ from planner.ground.words import NO_WORDS, Text, count, duration, plural, usd
 from planner.inventory.manifest import AppliedWorkload, Manifest, PlacedWorkload, UnknownObject, read_manifest
 from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.units import GPUS, Nouns
+from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.remedies.rollouts import growing, rollout
+from planner.remedies.without_cluster import fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 from planner.rollout.queued import group_of
+from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 
 
@@ -52,6 +55,13 @@ class GateSettings:
     )  # fmt: skip
     namespace: str = manifest_namespace()
     unread: tuple[str, ...] = unread_files()
+    without_cluster: bool = setting(
+        False, on_command=False, help="Ask what room each rollout needs wherever it runs, and not whether this cluster has it.",
+    )  # fmt: skip
+    kubernetes_minor: int = setting(
+        RECORDED, name="kubernetes_version", form="VERSION", parse=read_minor,
+        help="Whose rules count where no CLUSTER is given, such as 1.36.",
+    )  # fmt: skip
     meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
     policy: GatePolicy = field(default_factory=GatePolicy)
@@ -63,7 +73,8 @@ class GateAnswer(Record):
     `together` is the verdict of all workloads at once. `extra_gpus` and `extra_usd_per_month` are the whole change's (those
     of excepted workloads left out): what it asks for beyond today, or what has to be added for it, whichever is more.
     `meanwhile`: what was to happen beside all of them. `doubts`: all that the answers of its workloads, alone and together, aren't
-    sure of; `preempted`: pods of others that make way (namespace/pod). With an error among its findings it doesn't pass.
+    sure of; `preempted`: pods of others that make way (namespace/pod). `without_cluster`: each part tells the `room` it needs;
+    `rolls_nothing` names objects that make pods and roll nothing out, `notes` what is taken to be so. With an error among its findings it doesn't pass.
     """
 
     sentence: Text
@@ -82,6 +93,10 @@ class GateAnswer(Record):
     nouns: Nouns = GPUS  # what `extra_gpus` are a number of
     doubts: tuple[Doubt, ...] = ()  # those that could change the most first
     preempted: tuple[str, ...] = ()
+    without_cluster: bool = False
+    room: RoomNeed | None = None  # without a cluster, what all need that are applied one right after the other
+    rolls_nothing: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
         check_answer(passes=self.passes, is_called_proven=False, doubts=self.doubts, findings=self.findings)
@@ -99,6 +114,8 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     ChangeError
         When the manifest can't be read, or the API server would refuse it.
     """
+    if settings.without_cluster:
+        return answer_without_cluster(settings, given)
     manifest = read_manifest(settings.manifest, snapshot, namespace=settings.namespace, unread=settings.unread)
     then, unknown = manifest.snapshot, manifest.unknown
     every: list[Change] = [*manifest.workloads, *manifest.placed]
@@ -118,6 +135,37 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     ]
     parts += [judged(untold(unknown_object), None, policy, held) for unknown_object in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
+
+
+def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> GateAnswer:
+    """What room each workload that the manifest holds needs to roll out, wherever it runs, held against the policy.
+
+    Raises
+    ------
+    ChangeError
+        When the manifest can't be read, or the API server would refuse it.
+    """
+    found = without_cluster(
+        settings.manifest, namespace=settings.namespace, unread=settings.unread, minor=settings.kubernetes_minor
+    )
+    policy = settings.policy
+    held = policy.holding(given.now)
+    parts = [judged(part, None, policy, held) for part in found.parts]
+    counted = [part for part in parts if part.exception is None]
+    status = gravest(EXIT[part.verdict] for part in counted if fails(part, policy))
+    if found.room is not None and len(counted) == len(parts) and fails_together(found, parts, policy):
+        status = gravest([status, EXIT[found.together]])
+    if status is ExitStatus.ANSWERED and any(part.refusals for part in counted):
+        status = ExitStatus.REFUSED
+    passes = status is ExitStatus.ANSWERED
+    return GateAnswer(
+        sentence=Text(gate_sentence(parts, counted, status) if parts else "passes: the manifest rolls nothing out"),
+        passes=passes, exit_status=status, workloads=tuple(parts), together=found.together, together_sentence=found.together_sentence,
+        unchanged=(), refusals=(), extra_gpus=0, extra_usd_per_month=0.0,
+        expired=tuple(exception for exception in policy.exceptions if exception not in held),
+        findings=apart(list(found.findings), passes=passes), doubts=found.doubts,
+        without_cluster=True, room=found.room, rolls_nothing=found.rolls_nothing, notes=found.notes,
+    )  # fmt: skip
 
 
 def _alone(changes: Sequence[tuple[Change, Revision]], played: Callable[..., RolloutResult]) -> list[RolloutResult]:

@@ -40,6 +40,11 @@ STRATEGIES_UP_TO: Final = Limit(
 )  # replicas; every value up to there
 STRATEGIES_ABOVE: Final = Limit(6, STRATEGIES_UP_TO.words)  # values of each field, above
 ORDERED: Final = Limit(4, "of {number:,} changes at once no other order is looked at: {most} is the most")
+DISTRIBUTIONS: Final = Limit(60)  # of a number of places over zones: one that isn't tried makes the number larger
+DISTRIBUTIONS_SORTED: Final = Limit(1_000)  # of those, from which the most even are tried
+TOGETHER: Final = Limit(12)  # workloads of a manifest that are played at once: each alone is answered in any case
+REPLICAS_EACH: Final = Limit(20)  # of an autoscaler, up to which each number is asked
+HOSTS_BESIDE: Final = Limit(3)  # nodes of a workload that others have to be beside, where room is looked for
 PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pods of the change that moves make room for
 
 # ── how much is played ───────────────────────────────────────────────────────────────────────────────────────────────

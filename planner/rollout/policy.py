@@ -3,10 +3,11 @@
 ::
 
     [gate]
-    fail = ["stuck", "unknown", "evictions_by_queue", "unsure_growth"]  # what fails; the rest is told and passes
+    fail = ["stuck", "unknown", "evictions_by_queue", "unsure_growth", "needs_room"]  # what fails; the rest is told and passes
     least_ready = "75%"                           # Ready pods at the worst moment: a number or a share
     most_extra_gpus = 4                           # GPUs that the change takes beyond today
     most_extra_usd_per_month = 2000
+    spare = {cpu = "1", memory = "2Gi"}           # what each node always has free; counts where no cluster is given
 
     [[gate.exceptions]]
     workload = "Deployment/prod/llm-*"
@@ -23,11 +24,14 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from planner.ground.errors import InputError
+from planner.ground.errors import HeadroomError, InputError
+from planner.ground.quantity import parse
 from planner.ground.records import Record
+from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.shares import parse_share, scaled_value
 from planner.rollout.answers import Verdict
 from planner.rollout.limits import LIMITS
+from planner.rollout.room_need import Need, RoomNeed
 
 
 class Failing(StrEnum):
@@ -38,9 +42,16 @@ class Failing(StrEnum):
     UNKNOWN = Verdict.UNKNOWN.value
     EVICTIONS_BY_QUEUE = Verdict.EVICTIONS_BY_QUEUE.value  # Kueue evicts others for the change
     UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that nobody states
+    NEEDS_ROOM = "needs_room"  # without a cluster: it needs room beside its own, or the node that its old pod is on
 
 
-FAILING: Final = (Failing.STUCK, Failing.EVICTIONS_BY_QUEUE, Failing.UNSURE_GROWTH, Failing.UNKNOWN)
+FAILING: Final = (
+    Failing.STUCK,
+    Failing.EVICTIONS_BY_QUEUE,
+    Failing.UNSURE_GROWTH,
+    Failing.UNKNOWN,
+    Failing.NEEDS_ROOM,
+)
 """What fails where no policy says otherwise: docs/decisions/0012-two-doors.md."""
 
 
@@ -67,6 +78,21 @@ class GatePolicy(Record):
     most_extra_gpus: int | None = None
     most_extra_usd_per_month: float | None = None
     exceptions: tuple[GateException, ...] = ()
+    spare: Amounts = EMPTY
+
+    def has_spare(self, room: RoomNeed) -> bool:
+        """Whether what every node always has free is room enough: for each pod on a node of its own, for those that must share one
+        together."""
+        if room.needs_same_node or not room.pods or room.need is not Need.ROOM:
+            return False
+        times = {one: one.count if room.is_on_its_node else 1 for one in room.pods}
+        return all(
+            amount * times[one] <= self.spare.get(name, 0) for one in room.pods for name, amount in one.requests.items()
+        )
+
+    def refuses_room(self, room: RoomNeed) -> bool:
+        """Whether a workload fails that needs room, or the node of its old pod."""
+        return Failing.NEEDS_ROOM in self.fail and not self.has_spare(room)
 
     def refuses(self, verdict: Verdict, *, is_growth_automatic: bool) -> bool:
         """Whether a workload with this verdict fails. `is_growth_automatic`: that growth is an autoscaler's, within a maximum
@@ -124,11 +150,21 @@ def read_policy(text: str, where: str) -> GatePolicy:
         most_extra_usd_per_month=gate.get(
             "most_extra_usd_per_month", lambda one: _is_number(one, int | float), "Give a number of 0 or more"
         ),
+        spare=_spare(gate),
         exceptions=tuple(
             _exception(_Table(one, f"{gate.where}, exception {place}", GateException))
             for place, one in enumerate(exceptions, start=1)
         ),
     )
+
+
+def _spare(gate: _Table) -> Amounts:
+    mend = 'Write it as {cpu = "1", memory = "2Gi"}'
+    given = gate.get("spare", lambda one: isinstance(one, dict), mend) or {}
+    try:
+        return FrozenMap({name: parse(amount, name) for name, amount in given.items()})
+    except (HeadroomError, TypeError, AttributeError):
+        raise gate.wrong("spare", mend) from None
 
 
 def _exception(table: _Table) -> GateException:

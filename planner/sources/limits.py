@@ -27,6 +27,7 @@ class SourceLimits(Record):
     refusals: int = 3  # of a watch, one after the other, before its kind is listed anew
     # manifests
     located_characters: int = 8 * 2**20  # of a file whose lines are counted; beyond, objects have no line
+    manifest_bytes: int = 2**20  # of a file named as CLUSTER that is looked at for whether it is a manifest
     # prometheus
     points: int = 720  # of a series
 

@@ -19,6 +19,7 @@ from planner.inventory.archives import in_units
 from planner.inventory.documents import objects_of
 from planner.inventory.pasted import without_terminal
 from planner.inventory.yaml_text import DEEPEST
+from planner.kubernetes.kinds import NODE, POD
 from planner.sources import bounded
 from planner.sources.limits import LIMITS
 
@@ -76,6 +77,21 @@ def read(names: Sequence[str], *, recursive: bool = False) -> Manifests:
         raise InputError("it is empty", where=", ".join(names), mend="Give what kubectl apply -f takes")
     unread = tuple(f"{input_error.where}: {input_error.what}" for input_error in refused)
     return Manifests(text="\n---\n".join(texts), places=places, unread=unread)
+
+
+def is_manifest(name: str) -> bool:
+    """Whether a file holds objects as people write them: no node, no pod, and none that an API server has written, which gives each a uid
+    and a time."""
+    if not Path(name).is_file() or Path(name).stat().st_size > LIMITS.manifest_bytes:
+        return False
+    try:
+        objects = objects_of(_pasted(bounded.read_text(name, mend="Give JSON or YAML in UTF-8")), name)
+    except InputError:
+        return False
+    written = ("uid", "creationTimestamp", "resourceVersion")
+    if not objects or any(one.get("kind") in (NODE.name, POD.name) for one in objects):
+        return False
+    return not any((one.get("metadata") or {}).get(field) for one in objects for field in written)
 
 
 def _pasted(text: str) -> str:

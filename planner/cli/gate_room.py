@@ -1,0 +1,113 @@
+"""The gate's answer without a cluster, for those who read it: what room each rollout needs, and the manifest that needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from planner.capacity.gated import GatedWorkload
+from planner.ground.tables import Row, as_markdown, as_text
+from planner.ground.words import count, listing, literal
+from planner.questions.gate import SIGN, GateAnswer
+from planner.rollout.answers import Verdict
+from planner.rollout.room_need import Need, RoomNeed
+
+RULE: Final = "needs_room"
+"""What a report calls the failure of a workload that needs room."""
+RULE_WORDS: Final = "The rollout completes only once there is room: a free place, or a pool that has grown"
+_CURES_TOLD: Final = 2
+_SHORT: Final = {Need.NOTHING: "none", Need.NEVER: "no room is enough", Need.UNKNOWN: "not known"}
+
+
+def needs_room(part: GatedWorkload) -> bool:
+    """Whether it is told by the room it needs, and needs some."""
+    return part.room is not None and part.verdict is Verdict.NEEDS_GROWTH
+
+
+def rows(parts: Sequence[GatedWorkload]) -> list[Row]:
+    """A row a workload: what it needs, and how few of its pods are Ready with that."""
+    return [
+        {
+            " ": "–" if part.exception else SIGN[part.passes],
+            "workload": part.workload,
+            "room": _short(part),
+            "Ready at worst": f"{part.lowest_ready} of {part.replicas:,}"
+            if part.lowest_ready is not None
+            else "not known",
+        }
+        for part in parts
+    ]
+
+
+def _short(part: GatedWorkload) -> str:
+    room = part.room
+    if room is None or room.need in _SHORT:
+        return _SHORT[room.need] if room is not None else "not known"
+    said = count(room.places, f"more {room.unit}", f"more {room.unit}s") if room.places else ""
+    return " and ".join(filter(None, (said, "the same node" if room.needs_same_node else "")))
+
+
+def lines(found: GateAnswer) -> list[str]:
+    """The first lines, the table, each workload with its cures, all of them together."""
+    parts = [*map(str, found.notes[:1]), str(found.sentence), ""]
+    if found.workloads:
+        parts.append(as_text(rows(found.workloads)))
+    for part in found.workloads:
+        parts += [whole(part), *(f"  {said}" for said in _beside(part))]
+        for place, (title, manifest, kustomize) in enumerate(_cures(part.room)):
+            parts += [f"  way out: {title}", *(f"    {line}" for line in manifest.splitlines())]
+            if not place:
+                parts += ["  as a patch of a kustomization:", *(f"    {line}" for line in kustomize.splitlines())]
+    return [*parts, ""]
+
+
+def whole(part: GatedWorkload) -> str:
+    """``Deployment/speech/diarizer needs room for 1 more pod …``"""
+    said = str(part.sentence)
+    return f"{part.workload}: {said}" if said.startswith("not known") else f"{part.workload} {said}"
+
+
+def _beside(part: GatedWorkload) -> Iterator[str]:
+    yield from (f"warning: {warning}" for warning in part.warnings)
+    yield from (f"policy: {refusal}" for refusal in part.refusals)
+    if part.room is not None and part.room.fits_spare:
+        yield "policy: it fits into what a node always has free (spare)"
+    if part.exception:
+        yield f"excepted until {part.exception.expires}: {part.exception.reason}"
+
+
+def after(found: GateAnswer) -> list[str]:
+    """What stands after the workloads: all of them at once, what rolls nothing out, what is taken to be so."""
+    said = [str(found.together_sentence)] if str(found.together_sentence) else []
+    said += [f"rolls nothing out: {listing(list(found.rolls_nothing), most=10)}"] if found.rolls_nothing else []
+    return [*said, *map(str, found.notes[1:])]
+
+
+def _cures(room: RoomNeed | None) -> Iterator[tuple[str, str, str]]:
+    for cure in room.cures[:_CURES_TOLD] if room is not None else ():
+        verb = "is" if cure.replicas == 1 else "are"
+        yield (
+            f"{cure.title}: at worst {cure.lowest_ready} of {cure.replicas:,} {verb} Ready",
+            cure.manifest,
+            cure.kustomize,
+        )
+
+
+def ways(part: GatedWorkload) -> list[str]:
+    """Its cures, each in a line, with the manifest's lines after it."""
+    return [f"way out: {title}\n{manifest.rstrip()}" for title, manifest, _ in _cures(part.room)]
+
+
+def markdown(found: GateAnswer) -> list[str]:
+    """The parts of a comment after its head."""
+    parts = [f"{literal(note)}\n" for note in map(str, found.notes[:1])]
+    parts += [as_markdown(rows(found.workloads))] if found.workloads else []
+    for part in found.workloads:
+        name, said = literal(part.workload), literal(str(part.sentence))
+        parts.append(f"**{name}**{':' if said.startswith('not known') else ''} {said}\n")
+        parts += [f"- {literal(line)}\n" for line in _beside(part)]
+        for title, manifest, kustomize in _cures(part.room):
+            parts.append(
+                f"- way out: {literal(title)}\n\n```yaml\n{manifest}```\n\n<details><summary>kustomize</summary>\n\n```yaml\n{kustomize}```\n\n</details>\n"
+            )
+    return parts

@@ -1,0 +1,426 @@
+"""The room that a rollout needs wherever it runs, found by playing: the fewest places with which it completes in every draw.
+
+A place is one more node like those that its pods stand on (`planner.remedies.tightest_cluster`), or as much more on a node that they must
+share. Every step is a rollout on a made cluster: nothing of a rollout is worked out here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, combinations_with_replacement, groupby, islice, product
+from typing import Any, Final
+
+from planner.ground.errors import HeadroomError
+from planner.ground.records import Record, replace
+from planner.ground.vocabulary import HOSTNAME
+from planner.ground.words import Text
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.autoscalers import autoscalers_of, lowest
+from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.patches import as_yaml
+from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.kubernetes.units import units_of
+from planner.remedies import limits
+from planner.remedies.rollouts import rollout
+from planner.remedies.scenario import other_draws
+from planner.remedies.tightest_cluster import DAEMON_NODES, Files, Place, Stand
+from planner.rollout.answers import RUNS, RolloutResult, Verdict
+from planner.rollout.own_ways import own_ways, recreate_way, rolling_way
+from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.ties import holds_in_every_placement
+
+
+class Asked(Record):
+    """What was found of one workload: its need, and the rollout that tells: with that room, or without where none is enough. `places`: that
+    room; `why`: of what isn't known, with what would tell."""
+
+    need: RoomNeed
+    result: RolloutResult | None = None
+    places: tuple[Place, ...] = ()
+    why: Text = Text("")
+    advice: str = ""
+
+
+def counts_of(files: Files, key: str) -> tuple[int, ...]:
+    """The numbers of replicas that are asked about: those that an autoscaler of the files may set, else the manifest's; of 0 that is 1."""
+    workload = files.workloads[key]
+    if workload.traits.is_per_node:
+        return (DAEMON_NODES,)
+    scaling = autoscalers_of(files.manifest.snapshot, key)
+    if not scaling:
+        return (max(1, workload.replicas),)
+    least = max(1, min(map(lowest, scaling)))
+    most = max(least, *(one.maximum for one in scaling))
+    if most <= limits.REPLICAS_EACH.most:
+        return tuple(range(least, most + 1))
+    return tuple(
+        dict.fromkeys(
+            (*range(least, limits.REPLICAS_EACH.most + 1), most) if least < limits.REPLICAS_EACH.most else (least, most)
+        )
+    )
+
+
+def asked(files: Files, key: str) -> Asked:
+    """What the rollout of one workload needs, at each number of replicas that it may have."""
+    stand = files.stands[key]
+    if stand.lacks[0]:
+        return Asked(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
+    counts = counts_of(files, key)
+    every = [_at(files, stand, number) for number in counts]
+    grave = max(every, key=lambda one: (_GRAVITY.index(one.need.need), one.need.places))
+    if len(every) == 1:
+        return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need)))
+    steps = []
+    for (need, places), some in groupby(
+        zip(counts, every, strict=True), lambda one: (one[1].need.need, one[1].need.places)
+    ):
+        numbers = [number for number, _ in some]
+        last = None if numbers[-1] == counts[-1] else numbers[-1]
+        steps.append(NeedAtReplicas(first=numbers[0], last=last, need=need, places=places))
+    need = replace(grave.need, by_replicas=tuple(steps), is_proven=all(one.need.is_proven for one in every))
+    return replace(grave, need=replace(need, cures=_cures(files, stand, need)))
+
+
+_GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.NEVER)
+
+
+def _at(files: Files, stand: Stand, number: int) -> Asked:
+    """The same at one number of replicas."""
+    key = stand.workload.key
+    counts = {key: number}
+    found = _fewest(files, stand, counts)
+    if found is None:
+        result = _result(files.cluster(counts, _most_room(stand, number)), [key])
+        if result.verdict is not Verdict.STUCK or (
+            result.ties is not None and result.ties.completed_runs
+        ):  # in some draws
+            return Asked(
+                need=RoomNeed(need=Need.UNKNOWN),
+                result=result,
+                why=Text("no room was found with which it completes in every draw"),
+            )
+        return Asked(need=RoomNeed(need=Need.NEVER, replicas=number), result=result)
+    result, places = found
+    if result.verdict is Verdict.UNKNOWN:
+        return Asked(need=RoomNeed(need=Need.UNKNOWN), result=result)
+    is_same = bool(stand.one_node_claims) and not _completes(
+        files.cluster(counts, places=(), rooms_elsewhere=[key]), {key: ""}
+    )
+    need = RoomNeed(
+        need=Need.SAME_NODE if is_same else Need.ROOM if places else Need.NOTHING,
+        places=len(places), unit="pod" if len(stand.unit) == 1 else "group", pods=_pods(files, stand, len(places)),
+        is_per_node=stand.workload.traits.is_per_node, is_on_its_node=bool(places) and places[0].host is not None,
+        in_other_zone=any(place.domain >= stand.domains for place in places),
+        needs_same_node=is_same, shares_one_node=is_same and number > 1, claims=stand.one_node_claims if is_same else (),
+        is_proven=bool(result.ties and result.ties.proven) and not stand.one_node_claims,
+        lowest_ready=result.workloads[0].lowest_ready, replicas=number, size=len(stand.unit), seconds=result.seconds,
+    )  # fmt: skip
+    return Asked(need=need, result=result, places=places)
+
+
+def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
+    """The pods of so many places, by shape."""
+    if not places:
+        return ()
+    units = units_of(files.cluster({stand.workload.key: 1}))
+    alike = Counter((pod.role, pod.requests) for pod in stand.unit)
+    times = places if len(stand.unit) == 1 else 1
+    return tuple(
+        PodsToPlace(count=number * times, role=role, requests=requests, words=request_words(units, requests))
+        for (role, requests), number in alike.items()
+    )
+
+
+# ── the search ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _fewest(files: Files, stand: Stand, counts: Mapping[str, int]) -> tuple[RolloutResult, tuple[Place, ...]] | None:
+    """The rollout with the fewest places that are enough, and these; None where none are. One that isn't known needs no places."""
+    key = stand.workload.key
+    today = _result(files.cluster(counts), [key])
+    if today.verdict is Verdict.UNKNOWN or _is_sure(today):
+        return today, ()
+    best, most = _with(files, stand, counts, 1), _most_places(stand, counts[key])
+    if best is not None or most == 1 or (best := _with(files, stand, counts, most)) is None:
+        return best
+    too_few, enough = 1, most
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        fewer = _with(files, stand, counts, middle)
+        too_few, enough, best = (middle, enough, best) if fewer is None else (too_few, middle, fewer)
+    return best
+
+
+def _with(
+    files: Files, stand: Stand, counts: Mapping[str, int], number: int
+) -> tuple[RolloutResult, tuple[Place, ...]] | None:
+    """The rollout with so many places, in whichever zones, that completes in every draw."""
+    key = stand.workload.key
+    for places in _distributions(stand, counts[key], number):
+        snapshot = files.cluster(counts, places)
+        if _completes(snapshot, {key: ""}) and _is_sure(result := _result(snapshot, [key])):
+            return result, places
+    return None
+
+
+def _distributions(stand: Stand, replicas: int, number: int) -> Iterator[tuple[Place, ...]]:
+    """Where so many places may be: on the nodes that its pods share, or on new ones, in whichever zones."""
+    key = stand.workload.key
+    if stand.workload.traits.is_per_node:
+        yield (Place(workload=key),) * number
+        return
+    if stand.is_on_one_node:
+        options = [Place(workload=key, host=0)]
+    elif stand.beside:
+        options = [Place(workload=key, host=place) for place in range(min(replicas, limits.HOSTS_BESIDE.most))]
+    elif stand.is_in_one_domain:
+        options = [Place(workload=key)]
+    else:
+        options = [Place(workload=key, domain=domain) for domain in range(stand.domains)]
+        if stand.is_apart_by_domain:
+            options += [Place(workload=key, domain=max(stand.domains, replicas) + more) for more in range(number)]
+    every = combinations_with_replacement(options, number)
+    evenly = sorted(islice(every, limits.DISTRIBUTIONS_SORTED.most), key=lambda places: max(Counter(places).values()))
+    yield from evenly[: limits.DISTRIBUTIONS.most]
+
+
+def _most_places(stand: Stand, replicas: int) -> int:
+    """More than so many are never of use: what may be there beside the old pods."""
+    workload = replace(stand.workload, replicas=replicas)
+    if workload.traits.is_per_node:
+        return 1
+    surge, _ = rolling_limits(workload) if workload.traits.can_surge else (0, 0)
+    if workload.strategy.blue_green is not None or workload.strategy.canary is not None:
+        return replicas + surge
+    return max(1, surge, stand.domains)  # a spread may want one in each zone
+
+
+def _most_room(stand: Stand, replicas: int) -> tuple[Place, ...]:
+    """All the places that may be of use."""
+    return next(_distributions(stand, replicas, _most_places(stand, replicas)))
+
+
+def _result(snapshot: Snapshot, keys: Iterable[str], runs: int = RUNS) -> RolloutResult:
+    changes = tuple(WorkloadChange(workload=key) for key in keys)
+    return rollout(snapshot, Scenario(changes=changes, with_remedies=False, runs=runs))
+
+
+def _is_sure(result: RolloutResult) -> bool:
+    """Whether it completes in every draw."""
+    ties = result.ties
+    return result.verdict is Verdict.COMPLETES and (ties is None or ties.proven or ties.completed_runs == ties.runs)
+
+
+def _played(snapshot: Snapshot, patches: Mapping[str, str]) -> Iterator[Run]:
+    """The rollouts of these workloads in every draw, each with its patch ("" for none)."""
+    cluster = compiled(snapshot)
+    changes = tuple(WorkloadChange(workload=key) for key in patches)
+    revisions = [
+        _patched(one, patches[one.after.key])
+        for one in prepare(snapshot, Scenario(changes=changes, with_remedies=False)).revisions
+    ]
+    run = simulate(cluster, revisions)
+    yield run
+    if run.completed and not holds_in_every_placement(run.whole(), revisions):
+        yield from other_draws(cluster, revisions)
+
+
+def _patched(revision: Revision, patch: str) -> Revision:
+    if not patch:
+        return revision
+    after = apply_change(revision.after, WorkloadChange(workload=revision.after.key, patch=patch))[0]
+    return replace(revision, after=after, has_new_template=True)
+
+
+def _completes(snapshot: Snapshot, patches: Mapping[str, str]) -> bool:
+    return all(run.completed for run in _played(snapshot, patches))
+
+
+# ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────
+def asked_together(files: Files, singles: Mapping[str, Asked]) -> Asked | None:
+    """What the rollouts of all of these need that are applied one right after the other, each workload on nodes of its own: the fewest of
+    their own places with which all complete in every draw. A place that one of them frees may be taken by another. None for fewer than
+    two; DaemonSets, whose pods would come to the others' nodes too, are asked alone."""
+    keys = [
+        key for key, one in singles.items()
+        if one.need.need in (Need.NOTHING, Need.ROOM, Need.SAME_NODE) and not files.workloads[key].traits.is_per_node
+    ]  # fmt: skip
+    if not 2 <= len(keys) <= limits.TOGETHER.most:
+        return None
+    counts = {key: singles[key].need.replicas for key in keys}
+    own = {
+        key: singles[key].places or next(_distributions(files.stands[key], counts[key], 1)) for key in keys
+    }  # where a place of each is
+    needs = {key: len(singles[key].places) for key in keys}
+    patches = dict.fromkeys(keys, "")
+    roomiest = next((key for key in keys if all(_holds(files.stands[key], files.stands[one]) for one in keys)), "")
+    for total in range(max(needs.values()), sum(max(1, number) for number in needs.values()) + 1):
+        if roomiest and not _completes(_with_places(files, counts, own, {roomiest: total})[0], patches):
+            continue
+        for numbers in _shares(files, needs, total, roomiest):
+            snapshot, places = _with_places(files, counts, own, numbers)
+            if not _completes(snapshot, patches):
+                continue
+            result = _result(snapshot, keys, limits.DRAWS.most)
+            if _is_sure(result):
+                need = RoomNeed(need=Need.ROOM if places else Need.NOTHING, places=total, pods=_pods_of(files, numbers),
+                                is_proven=bool(result.ties and result.ties.proven), seconds=result.seconds)  # fmt: skip
+                return Asked(need=need, result=result, places=places)
+    why = Text("no room of their own was found with which all complete in every draw")
+    return Asked(need=RoomNeed(need=Need.UNKNOWN), why=why)
+
+
+def _with_places(
+    files: Files, counts: Mapping[str, int], own: Mapping[str, tuple[Place, ...]], numbers: Mapping[str, int]
+) -> tuple[Snapshot, tuple[Place, ...]]:
+    """The cluster with so many places of each, and these."""
+    places = tuple(own[key][place % len(own[key])] for key, number in numbers.items() for place in range(number))
+    return files.cluster(counts, places), places
+
+
+def _shares(files: Files, needs: Mapping[str, int], total: int, roomiest: str) -> Iterator[dict[str, int]]:
+    """How many places of each, of those that are alike one: at first no more of any than it needs alone; then of the `roomiest`, whose
+    places hold every pod, or of any where there is none."""
+    names = {key: _alike(files.stands[key]) for key in needs}
+    first = product(*(range(number + 1) for number in needs.values()))
+    last: Iterable[tuple[int, ...]] = product(range(total + 1), repeat=len(needs))
+    last = [tuple(total * (key == roomiest) for key in needs)] if roomiest else last
+    seen: set[frozenset[tuple[str, int]]] = set()
+    for numbers in islice(chain(first, last), limits.WALKED.most):
+        if sum(numbers) != total:
+            continue
+        counted: Counter[str] = Counter()
+        for key, number in zip(needs, numbers, strict=True):
+            counted[names[key]] += number
+        shape = frozenset(counted.items())
+        if shape not in seen and len(seen) < limits.DISTRIBUTIONS.most:
+            seen.add(shape)
+            yield dict(zip(needs, numbers, strict=True))
+
+
+def _holds(stand: Stand, other: Stand) -> bool:
+    """Whether a place of one workload holds a pod of another, as far as amounts and labels tell."""
+    if len(stand.unit) > 1 or len(other.unit) > 1 or stand.is_on_one_node or other.is_on_one_node:
+        return stand is other
+    labels, others = dict(stand.labels or {}), dict(other.labels or {})
+    room, asks = stand.unit[0].requests, other.unit[0].requests
+    is_open = all(labels.get(key) == value for key, value in others.items())
+    return is_open and all(amount <= room.get(name, 0) for name, amount in asks.items())
+
+
+def _pods_of(files: Files, numbers: Mapping[str, int]) -> tuple[PodsToPlace, ...]:
+    """The pods of so many places of each workload, with its name where there are several."""
+    several = sum(map(bool, numbers.values())) > 1
+    return tuple(
+        replace(one, role=" ".join(filter(None, (one.role, f"of {key.partition('/')[2]}" if several else ""))),
+                count=one.count if files.stands[key].workload.groups is None else one.count * number)
+        for key, number in numbers.items()
+        for one in _pods(files, files.stands[key], number)
+    )  # fmt: skip
+
+
+def _alike(stand: Stand) -> str:
+    """What two workloads have in common whose places are the same: what their pods request, and which nodes these may be."""
+    return str(
+        (
+            [(pod.role, sorted(pod.requests.items())) for pod in stand.unit],
+            stand.labels,
+            stand.is_on_one_node and stand.workload.key,
+        )
+    )
+
+
+# ── cures ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ...]:
+    """Changes of the manifest with which it needs nothing, each played: on the tightest cluster, and where its claim attaches to one node
+    with room on others too. At each number of replicas that needs something: the fewest are told."""
+    if need.need not in (Need.ROOM, Need.SAME_NODE, Need.NEVER):
+        return ()
+    workload = stand.workload
+    numbers = [one.first for one in need.by_replicas if one.need is not Need.NOTHING] or [need.replicas]
+    found = []
+    for title, patch in _patches(stand, need):
+        lowest_of = []
+        for number in numbers:
+            try:
+                fewest = _lowest_ready(files, stand, number, json.dumps(patch))
+            except HeadroomError:  # a strategy that the kind doesn't have, or a value that the API server refuses
+                fewest = None
+            if fewest is None:
+                break
+            lowest_of.append((number, fewest))
+        if len(lowest_of) == len(numbers):
+            replicas, fewest = min(lowest_of, key=lambda one: one[1])
+            found.append(
+                ManifestCure(title=title, lowest_ready=fewest, replicas=replicas * len(stand.unit), manifest=as_yaml(_written(patch)),
+                     kustomize=_kustomize(stand, workload, patch))
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | None:
+    """Ready pods at the worst moment with that patch; None where it needs room or the same node all the same."""
+    key = stand.workload.key
+    runs = list(_played(files.cluster({key: number}), {key: patch}))
+    if not all(run.completed for run in runs):
+        return None
+    if stand.one_node_claims:
+        elsewhere = files.cluster({key: number}, rooms_elsewhere=[key])
+        if not _completes(elsewhere, {key: patch}):
+            return None
+    return min(run.lowest_ready(key) for run in runs)
+
+
+def _patches(stand: Stand, need: RoomNeed) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What to try, the least change first."""
+    workload = stand.workload
+    ways = list(_ways(replace(workload, replicas=max(1, need.replicas))))
+    near = _near(workload) if need.shares_one_node else None
+    if near is None:
+        yield from ((title, {"spec": {workload.traits.strategy_field: patch}}) for title, patch in ways)
+        return
+    said = "required podAffinity to its own pods"
+    yield said, {"spec": near}
+    for title, patch in ways:
+        yield f"{said}, {title}", {"spec": {workload.traits.strategy_field: patch, **near}}
+
+
+def _ways(workload: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
+    if workload.traits.name == DEPLOYMENT.name:
+        for way in (rolling_way((0, 1)), *recreate_way(workload)):
+            yield way.title, way.patch
+        return
+    yield from ((way.title, way.patch) for way in own_ways(workload))
+    if workload.traits.is_per_node:
+        yield (
+            "maxSurge 0, maxUnavailable 1",
+            {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+        )
+
+
+def _near(workload: Workload) -> dict[str, Any] | None:
+    """New pods go where pods of the workload are."""
+    selector = workload.selector
+    if not selector.match_labels or selector.match_expressions:
+        return None
+    term = {"labelSelector": {"matchLabels": dict(selector.match_labels)}, "topologyKey": HOSTNAME}
+    return {
+        "template": {"spec": {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
+    }
+
+
+def _written(patch: Any) -> Any:
+    """A patch as a manifest has it: without what it takes away."""
+    if isinstance(patch, dict):
+        return {key: _written(value) for key, value in patch.items() if value is not None}
+    return patch
+
+
+def _kustomize(stand: Stand, workload: Workload, patch: dict[str, Any]) -> str:
+    head = {"apiVersion": stand.document["apiVersion"], "kind": workload.traits.name,
+            "metadata": {"name": workload.name, "namespace": workload.namespace}}  # fmt: skip
+    inner = "".join(f"    {line}\n" for line in as_yaml({**head, **patch}).splitlines())
+    return f"patches:\n- patch: |-\n{inner}"

@@ -1,0 +1,803 @@
+"""The tightest cluster that holds the workloads of some manifests: on what a rollout is played where nobody gave a cluster.
+
+One node a pod, with exactly what the pod requests (pod slots ample) and the labels that its selector and required node affinity ask.
+Pods that must share a node share one. The objects are made as an API server lists them, and are read as every dump is.
+
+Sources: kubernetes `pkg/controller/deployment/sync.go` `getNewReplicaSet` (labels, owners), `pkg/controller/statefulset/stateful_set_utils.go`
+(names, claims), `pkg/controller/daemon/util/daemonset_util.go`; lws `pkg/webhooks/pod_webhook.go`; argo-rollouts `rollout/sync.go`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from planner.ground import typed
+from planner.ground.beside import table_beside
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record
+from planner.ground.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    HOSTNAME,
+    IN_TREE_DRIVERS,
+    IN_TREE_PROVISIONERS,
+    LWS_EXCLUSIVE,
+    LWS_GROUP_INDEX,
+    LWS_GROUP_KEY,
+    LWS_NAME,
+    LWS_REVISION,
+    LWS_WORKER_INDEX,
+    ZONE,
+)
+from planner.inventory import hooks, wire
+from planner.inventory.manifest import Manifest, Object, objects_in, read_manifest, unread_in
+from planner.inventory.parse import Part, build_snapshot
+from planner.kubernetes.attaching import is_for_one_node
+from planner.kubernetes.autoscalers import AUTOSCALERS
+from planner.kubernetes.kinds import (
+    DAEMON_SET,
+    DEPLOYMENT,
+    LEADER_WORKER_SET,
+    NODE,
+    PARTS,
+    PLAYED,
+    POD,
+    REPLICA_SET,
+    ROLLOUT,
+    STATEFUL_SET,
+    WORKLOADS,
+    kind_called,
+)
+from planner.kubernetes.records import (
+    Amounts,
+    FrozenMap,
+    Labels,
+    NodeSelectorTerm,
+    PodAffinityTerm,
+    PodSpec,
+    Snapshot,
+    Workload,
+)
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import as_integer, labels_match, node_affinity_matches
+from planner.rollout.admission import Admission
+
+SOURCE: Final = "no cluster"
+DAEMON_NODES: Final = 3
+_DOMAINS: Final = 3  # zones, where a spread or an affinity names them
+_HASH: Final = "1"
+_DISK: Final = "attached-to-one-node"  # the driver of a volume of which the files don't tell the driver
+_NOT_MADE: Final = frozenset({NODE.name, POD.name, "Event", "PodMetrics", "Service", *AUTOSCALERS,
+                              *(kind.name for kind in (*WORKLOADS, *PARTS))})  # fmt: skip
+_DRIVERS: Final = typed.decode(table_beside(__name__, "tightest_cluster.json"), dict[str, dict[str, str]])
+"""Provisioners that attach no volume to a node, ``shared`` and ``local``, each → where it says so: what `attaching.ATTACHING` is not."""
+_CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+class Place(Record):
+    """One more node, or as much more on a node where pods must share one, for what rolls of `workload`: a pod, or a group of pods.
+
+    `domain`: of zones and the like, the number of its; `host`: on which of the nodes that the workload has; None: on a new one.
+    """
+
+    workload: str
+    domain: int = 0
+    host: int | None = None
+
+
+class PodOf(Record):
+    """One pod of what rolls: its role ("" where there is one), its spec as admitted, and what that requests."""
+
+    role: str
+    spec: PodSpec
+    requests: Amounts
+
+
+class Stand(Record):
+    """A workload of the files as it stands.
+
+    Attributes
+    ----------
+    unit : the pods of what rolls: one, or a leader and its workers
+    labels : what a node of its has to have, without the labels of `keys`; None: no node can have them
+    keys : labels of zones and the like that its spread or affinity names
+    domains : how many of these there are for it
+    beside : keys of workloads on whose nodes its pods have to be; `near`: in whose domain
+    is_on_one_node : its pods must share a node
+    lacks : why it can't be told on what it stands, with what would tell; ("", "") where it can
+    """
+
+    workload: Workload
+    document: Object
+    unit: tuple[PodOf, ...]
+    labels: Labels | None
+    keys: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    domains: int = 1
+    is_in_one_domain: bool = False
+    is_apart_by_domain: bool = False
+    beside: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+    is_on_one_node: bool = False
+    one_node_claims: tuple[str, ...] = ()
+    lacks: tuple[str, str] = ("", "")
+
+
+class Files:
+    """The objects of some manifests, read once for all clusters that are made of them. `version`: Kubernetes' minor version.
+
+    Raises
+    ------
+    ChangeError
+        When the manifests can't be read, or an API server would refuse them.
+    """
+
+    def __init__(self, text: str, *, namespace: str, unread: Sequence[str] = (), minor: int) -> None:
+        self.minor = minor
+        self.objects = [one for one in objects_in(text, namespace) if not hooks.events(one) or hooks.stays(one)]
+        self.manifest: Manifest = read_manifest(
+            text, self._snapshot([], is_base=True), namespace=namespace, unread=unread
+        )
+        self.documents = {_key(one): one for one in self.objects}
+        self.workloads = {one.after.key: one.after for one in self.manifest.workloads}
+        custom = [one for one in self.objects if kind_called(one["kind"]) in PLAYED and _key(one) not in self.workloads]
+        custom = [one for one in custom if one["apiVersion"].startswith(f"{kind_called(one['kind']).group}/")]
+        self.workloads |= {one.key: one for one in self._snapshot(custom).workloads} if custom else {}
+        self.beside = [one for one in self.objects if one["kind"] in wire.READ and one["kind"] not in _NOT_MADE]
+        self.assumed: list[str] = []
+        self.beside += self._assumed()
+        self._admission = Admission(self._snapshot(self.beside))
+        self.stands: dict[str, Stand] = {}
+        for key, workload in self.workloads.items():
+            self.stands[key] = self._stand(workload)
+
+    # ── what is taken to be there ────────────────────────────────────────────────────────────────────────────────────
+    def _assumed(self) -> list[Object]:
+        """What pods refer to and the files don't hold: made as plain as it may be, and named in `assumed`."""
+        specs = [(one.namespace, template.spec) for one in self.workloads.values() for template, _ in one.templates]
+        named = {(one["kind"], one["metadata"].get("name")) for one in self.beside}
+        made: dict[tuple[str, str], Object] = {}
+
+        def take(kind: str, name: str, document: Object) -> None:
+            if name and (kind, name) not in named and (kind, name) not in made:
+                made[kind, name] = {
+                    "kind": kind,
+                    "metadata": {"name": name, **document.pop("metadata", {})},
+                    **document,
+                }
+
+        for namespace, spec in specs:
+            take("Namespace", namespace, {"apiVersion": "v1"})
+            value = _CRITICAL.get(spec.priority_class_name, 0)
+            take("PriorityClass", spec.priority_class_name, {"apiVersion": "scheduling.k8s.io/v1", "value": value})
+            take("RuntimeClass", spec.runtime_class_name, {"apiVersion": "node.k8s.io/v1", "handler": "made"})
+        classes = [claim["spec"].get("storageClassName") for claim in self._claims().values()]
+        for workload in self.workloads.values():
+            every = [volume.claim_template for volume in workload.template.spec.volumes if volume.claim_template]
+            classes += [one.storage_class_name for one in (*workload.claim_templates, *every)]
+        late = {"apiVersion": "storage.k8s.io/v1", "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
+        is_default = any("is-default-class" in str(one["metadata"].get("annotations")) for one in self.beside)
+        for name in classes:
+            take("StorageClass", name or "", dict(late))
+        if None in classes and not is_default:
+            note = {"annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+            take("StorageClass", "default", {**late, "metadata": note})
+        self.assumed = [f"{kind} {name}" for kind, name in made]
+        self.assumed += sorted({name for one in self.workloads.values() for name in self._referred(one)})
+        return list(made.values())
+
+    def _referred(self, workload: Workload) -> Iterator[str]:
+        """ConfigMaps, Secrets and ServiceAccounts that a template names and the files don't hold."""
+        spec = _template_of(self.documents[workload.key], workload).get("spec") or {}
+        namespace = workload.namespace
+        names = [("ServiceAccount", spec.get("serviceAccountName"))]
+        for volume in spec.get("volumes") or ():
+            names.append(("ConfigMap", (volume.get("configMap") or {}).get("name")))
+            names.append(("Secret", (volume.get("secret") or {}).get("secretName")))
+        for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+            sources = [(one.get("valueFrom") or {}, "KeyRef") for one in container.get("env") or ()]
+            sources += [(one, "Ref") for one in container.get("envFrom") or ()]
+            for source, end in sources:
+                for kind in ("ConfigMap", "Secret"):
+                    field = f"{kind[0].lower()}{kind[1:]}{end}"
+                    names += [(kind, (source.get(field) or {}).get("name"))]
+        for kind, name in names:
+            if name and f"{kind}/{namespace}/{name}" not in self.documents:
+                yield f"{kind} {name}"
+
+    def _claims(self) -> dict[tuple[str, str], Object]:
+        return {
+            (one["metadata"].get("namespace", ""), one["metadata"]["name"]): one
+            for one in self.objects
+            if one["kind"] == "PersistentVolumeClaim"
+        }
+
+    # ── what a workload stands on ────────────────────────────────────────────────────────────────────────────────────
+    def _stand(self, workload: Workload) -> Stand:
+        admitted = [
+            self._admission.prepare(workload.namespace, template.spec, template.labels)
+            for template, _ in workload.templates
+        ]
+        roles = [("", admitted[0])]
+        if workload.groups is not None:
+            roles = [("leader", admitted[0]), *[("worker", admitted[-1])] * (workload.groups.size - 1)]
+        unit = tuple(PodOf(role=role, spec=spec, requests=pod_requests(spec)) for role, spec in roles)
+        spec, own = admitted[0], workload.template.labels
+        terms = [one for one in spec.pod_affinity if not one.weight]
+        apart = [one for one in spec.pod_anti_affinity if not one.weight]
+        spread = [one for one in spec.topology_spread if one.when_unsatisfiable == "DoNotSchedule"]
+        keys = [*(one.topology_key for one in (*terms, *apart)), *(one.topology_key for one in spread)]
+        exclusive = workload.annotations.get(LWS_EXCLUSIVE, "")
+        keys += [exclusive] if exclusive else []
+        keys = list(dict.fromkeys(key for key in keys if key != HOSTNAME))
+        mine = {one.topology_key for one in terms if _selects(one, workload, workload.namespace, own)}
+        aside = {one.topology_key for one in apart if _selects(one, workload, workload.namespace, own)}
+        beside, near, lacks = list[str](), list[str](), ("", "")
+        for term in terms:
+            if term.topology_key in mine and _selects(term, workload, workload.namespace, own):
+                continue
+            others = [
+                other.key for other in self.workloads.values()
+                if other.key != workload.key and _selects(term, workload, other.namespace, other.template.labels)
+            ]  # fmt: skip
+            if not others:
+                lacks = (f"its pods have to be near to pods that the files don't hold (podAffinity, {term.topology_key})",
+                         "Give the manifest of that workload too: -f FILE")  # fmt: skip
+            (beside if term.topology_key == HOSTNAME else near).extend(others[:1])
+        for volume in spec.volumes:
+            if volume.kind == "persistentVolumeClaim" and (workload.namespace, volume.claim_name) not in self._claims():
+                what = f"PersistentVolumeClaim {volume.claim_name} isn't in the files, so whether it attaches to one node isn't known"
+                lacks = (
+                    what,
+                    f"Give it too: -f FILE. kubectl get persistentvolumeclaim {volume.claim_name} -n {workload.namespace} -o yaml",
+                )
+        claims = tuple(self._one_node_claims(workload, spec))
+        labels = _labels_for(spec)
+        fixed = labels is not None and HOSTNAME in labels
+        wanted = max((one.min_domains or 0 for one in spread), default=0)
+        own_devices = self._lacking_devices(spec)
+        for unread in unread_in(workload.key, self.documents[workload.key]):
+            lacks = unread.what, unread.mend
+        values = next((v for key in keys if (v := _values_of(spec, key))), ())
+        if labels is None and lacks == ("", ""):
+            lacks = "no node can have the labels that its selector and required affinity ask", "Check both"
+        return Stand(
+            workload=workload, document=self.documents[workload.key], unit=unit, labels=labels, keys=tuple(keys), values=values,
+            domains=(len(values) or max(_DOMAINS, wanted)) if keys else 1,
+            is_in_one_domain=bool(mine & set(keys)), is_apart_by_domain=bool((aside & set(keys)) or exclusive),
+            beside=tuple(beside), near=tuple(near),
+            is_on_one_node=HOSTNAME in mine or bool(claims) or fixed or bool(spec.node_name),
+            one_node_claims=claims, lacks=lacks if lacks != ("", "") else own_devices,
+        )  # fmt: skip
+
+    def _one_node_claims(self, workload: Workload, spec: PodSpec) -> Iterator[str]:
+        """Claims that all its pods share and whose volume one node has at a time; a cloud's disk that its pods name themselves."""
+        claims = self._claims()
+        for volume in spec.volumes:
+            claim = claims.get((workload.namespace, volume.claim_name)) if volume.claim_name else None
+            if claim is not None and self._is_for_one_node(claim):
+                yield volume.claim_name
+            elif volume.disk_id and volume.kind in IN_TREE_DRIVERS and not volume.read_only:
+                yield volume.disk_id
+
+    def _is_for_one_node(self, claim: Object) -> bool:
+        volume = self._volume_of(claim)
+        modes = (volume or claim).get("spec", {}).get("accessModes") or ()
+        return is_for_one_node(modes) and self.driver_of(claim) not in (None, "shared")
+
+    def _volume_of(self, claim: Object) -> Object | None:
+        """The PersistentVolume of the files that the claim names, or that names it."""
+        names = claim["metadata"].get("namespace", ""), claim["metadata"]["name"]
+        for one in self.objects:
+            if one["kind"] == "PersistentVolume":
+                ref = one["spec"].get("claimRef") or {}
+                if one["metadata"]["name"] == claim["spec"].get("volumeName") or names == (
+                    ref.get("namespace", ""), ref.get("name"),
+                ):  # fmt: skip
+                    return one
+        return None
+
+    def driver_of(self, claim: Object) -> str | None:
+        """``shared``: its volume isn't attached to a node; ``local``: it is of its node; else a CSI driver that attaches; None: a volume of
+        the files that isn't attached."""
+        volume = self._volume_of(claim)
+        if volume is not None:
+            spec = volume["spec"]
+            if spec.get("local"):
+                return "local"
+            disk = next((IN_TREE_DRIVERS[kind] for kind in IN_TREE_DRIVERS if kind in spec), "")
+            driver = disk or (spec.get("csi") or {}).get("driver")
+            if driver is None:
+                return _DISK if spec.get("iscsi") or spec.get("fc") else None
+        else:
+            name = claim["spec"].get("storageClassName")
+            classes = [one for one in self.objects if one["kind"] == "StorageClass"]
+            found = next(
+                (one for one in classes if one["metadata"]["name"] == name or (name is None and _is_default(one))), None
+            )
+            given = str(found.get("provisioner") or "") if found is not None else _DISK
+            driver = IN_TREE_PROVISIONERS.get(given, given)
+        for sort in ("shared", "local"):
+            if driver in _DRIVERS[sort] or any(driver.endswith(f"/{one}") for one in _DRIVERS[sort]):
+                return sort
+        mine = [one for one in self.objects if one["kind"] == "CSIDriver" and one["metadata"]["name"] == driver]
+        return "shared" if any(one["spec"].get("attachRequired") is False for one in mine) else driver
+
+    def _lacking_devices(self, spec: PodSpec) -> tuple[str, str]:
+        """Devices of ResourceClaims: on which node they are hangs on what drivers offer."""
+        if not spec.resource_claims:
+            return "", ""
+        classes = {one["metadata"]["name"] for one in self.objects if one["kind"] == "DeviceClass"}
+        asked = {name for one in self.objects if one["kind"].startswith("ResourceClaim") for name in _classes_in(one)}
+        missing = sorted(asked - classes)
+        if missing:
+            return (
+                f"DeviceClass {missing[0]} isn't in the files, so which devices it stands for isn't known",
+                "Give it too: -f FILE",
+            )
+        return (
+            "which devices a driver offers for its ResourceClaims isn't known without a cluster",
+            "Ask with a cluster: headroom gate CLUSTER -f FILE",
+        )
+
+    def companions(self, keys: Iterable[str]) -> tuple[str, ...]:
+        """`keys`, before them those that have to stand for them to stand: whom their pods have to be near to, and who shares a claim."""
+        found: dict[str, None] = {}
+
+        def add(key: str) -> None:
+            stand = self.stands[key]
+            if key in found:
+                return
+            found[key] = None
+            for other in (*stand.beside, *stand.near):
+                add(other)
+            for one in self.stands.values():
+                is_same = one.workload.namespace == stand.workload.namespace
+                if is_same and set(one.one_node_claims) & set(stand.one_node_claims):
+                    add(one.workload.key)
+
+        for key in keys:
+            add(key)
+        order: list[str] = []
+
+        def put(key: str, above: tuple[str, ...] = ()) -> None:
+            for other in (*self.stands[key].beside, *self.stands[key].near):
+                if other not in (*above, key):
+                    put(other, (*above, key))
+            if key not in order:
+                order.append(key)
+
+        for key in found:
+            put(key)
+        return tuple(order)
+
+    # ── the cluster ──────────────────────────────────────────────────────────────────────────────────────────────────
+    def items(
+        self, counts: Mapping[str, int], places: Sequence[Place] = (), *, rooms_elsewhere: Iterable[str] = ()
+    ) -> list[Object]:
+        """The objects of the tightest cluster of the workloads of `counts` (key → replicas), with `places` more. `rooms_elsewhere`: of these
+        workloads there is ample room on other nodes."""
+        return _Making(self, counts).made(places, rooms_elsewhere)
+
+    def cluster(
+        self, counts: Mapping[str, int], places: Sequence[Place] = (), *, rooms_elsewhere: Iterable[str] = ()
+    ) -> Snapshot:
+        """The same, read."""
+        return self._snapshot(self.items(counts, places, rooms_elsewhere=rooms_elsewhere))
+
+    def _snapshot(self, items: list[Object], *, is_base: bool = False) -> Snapshot:
+        """Every list was given, and most are empty: nothing else is there. Without `is_base` namespaces are told, too."""
+        listed = tuple(kind for kind in wire.READ if not (is_base and kind == "Namespace"))
+        base = [_node("made", {}, {}, self.minor)] if is_base else []
+        part = Part(where=SOURCE, items=[*items, *base], listed=listed)
+        return build_snapshot([part], source=SOURCE, taken_at=0.0)
+
+
+class _Host:
+    """A node while it is made."""
+
+    def __init__(self, name: str, labels: Mapping[str, str], domain: int) -> None:
+        self.name, self.labels, self.domain = name, dict(labels), domain
+        self.amounts: Counter[str] = Counter()
+
+    def take(self, requests: Mapping[str, int], times: int = 1) -> None:
+        for name, amount in requests.items():
+            self.amounts[name] += amount * times
+
+
+class _Making:
+    """One cluster while it is made."""
+
+    def __init__(self, files: Files, counts: Mapping[str, int]) -> None:
+        self.files, self.counts = files, counts
+        self.hosts: list[_Host] = []
+        standing = files.companions(counts)
+        self.keys = tuple(dict.fromkeys(key for one in standing for key in files.stands[one].keys))
+        self.of: dict[str, list[list[_Host]]] = {}  # workload → of each of its units the nodes of its pods
+        self.items: list[Object] = []
+        self._claims: dict[tuple[str, str], _Host] = {}
+
+    def made(self, places: Sequence[Place], rooms_elsewhere: Iterable[str]) -> list[Object]:
+        for key in self.files.companions(self.counts):
+            self._place(self.files.stands[key], self.counts.get(key, self._of_today(key)))
+        for place in places:
+            self._add(place)
+        for key in rooms_elsewhere:
+            stand = self.files.stands[key]
+            times = 2 * max(1, self.counts[key]) + 2
+            for number in range(times):
+                for pod in stand.unit:
+                    host = self._host(stand, number % stand.domains if not stand.is_in_one_domain else 0)
+                    host.take(pod.requests, times)
+        for key in self.of:
+            self._objects(self.files.stands[key])
+        nodes = [_node(host.name, host.labels, host.amounts, self.files.minor) for host in self.hosts]
+        return [*nodes, *self._beside(), *self.items]
+
+    def _of_today(self, key: str) -> int:
+        workload = self.files.stands[key].workload
+        return DAEMON_NODES if workload.traits.is_per_node else max(1, workload.replicas)
+
+    def _place(self, stand: Stand, count: int) -> None:
+        units: list[list[_Host]] = []
+        shared = self._shared(stand)
+        for number in range(count):
+            others = [self.of[key] for key in (*stand.beside, *stand.near) if key in self.of]
+            near = others[0][number % len(others[0])][0] if others and others[0] else None
+            domain = 0 if stand.is_in_one_domain else number if stand.is_apart_by_domain else number % stand.domains
+            if near is not None:
+                domain = near.domain
+            hosts = []
+            for pod in stand.unit:
+                host = near if near is not None and stand.beside else shared or self._host(stand, domain)
+                if stand.is_on_one_node:
+                    shared = host
+                host.take(pod.requests)
+                hosts.append(host)
+            units.append(hosts)
+        self.of[stand.workload.key] = units
+
+    def _shared(self, stand: Stand) -> _Host | None:
+        """The node that another has already on which its pods have to be: they share a claim."""
+        for key, units in self.of.items():
+            other = self.files.stands[key]
+            is_same = other.workload.namespace == stand.workload.namespace
+            if is_same and units and set(other.one_node_claims) & set(stand.one_node_claims):
+                units[0][0].labels.update(stand.labels or {})
+                return units[0][0]
+        return None
+
+    def _host(self, stand: Stand, domain: int) -> _Host:
+        spec = stand.unit[0].spec
+        labels = dict(stand.labels or {})
+        name = spec.node_name or labels.get(HOSTNAME, "") or f"node-{len(self.hosts) + 1}"
+        if any(host.name == name for host in self.hosts):
+            name = f"{name}-{len(self.hosts) + 1}"
+        for key in dict.fromkeys((ZONE, *self.keys)):
+            values = stand.values if key in stand.keys else ()
+            value = values[domain % len(values)] if values else f"{key.rpartition('/')[2]}-{domain + 1}"
+            if key not in labels and not _forbids(spec, key):
+                labels[key] = value
+        host = _Host(
+            name, {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}, domain
+        )
+        self.hosts.append(host)
+        return host
+
+    def _add(self, place: Place) -> None:
+        stand = self.files.stands[place.workload]
+        units = self.of[place.workload]
+        if stand.workload.traits.is_per_node:
+            for unit in units:
+                unit[0].take(stand.unit[0].requests)
+        elif place.host is not None:
+            for pod, host in zip(stand.unit, units[place.host], strict=True):
+                host.take(pod.requests)
+        else:
+            for pod in stand.unit:
+                self._host(stand, place.domain).take(pod.requests)
+
+    # ── objects ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    def _beside(self) -> Iterator[Object]:
+        """Everything else of the files, claims with their volumes."""
+        for one in self.files.beside:
+            if one["kind"] != "PersistentVolumeClaim":
+                if one["kind"] != "PersistentVolume":
+                    yield one
+                continue
+            names = one["metadata"].get("namespace", ""), one["metadata"]["name"]
+            host = self._claims.get(names)
+            yield from self._bound(one, host) if host is not None else [one]
+
+    def _bound(self, claim: Object, host: _Host) -> Iterator[Object]:
+        """A claim with its volume, attached to the node of its pod where its driver does so."""
+        namespace, name = claim["metadata"].get("namespace", ""), claim["metadata"]["name"]
+        volume, driver = self.files._volume_of(claim), self.files.driver_of(claim)
+        spec = claim["spec"]
+        called = volume["metadata"]["name"] if volume is not None else f"pv-{namespace}-{name}"
+        yield {**claim, "spec": {**spec, "volumeName": called}, "status": {"phase": "Bound"}}
+        made: Object = copy.deepcopy(volume["spec"]) if volume is not None else {
+            "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
+            "capacity": {"storage": ((spec.get("resources") or {}).get("requests") or {}).get("storage", "1Gi")},
+            "storageClassName": spec.get("storageClassName") or "",
+        }  # fmt: skip
+        made["claimRef"] = {"namespace": namespace, "name": name}
+        if volume is None and driver == "local":
+            made["local"] = {"path": "/made"}
+        elif volume is None and driver == "shared":
+            made["nfs"] = {"server": "made", "path": "/"}
+        elif volume is None:
+            made["csi"] = {"driver": driver, "volumeHandle": called}
+        key = HOSTNAME if driver == "local" else ZONE
+        is_tied = driver not in (None, "shared") and is_for_one_node(made["accessModes"]) and key in host.labels
+        if volume is None and is_tied:
+            term = {"matchExpressions": [{"key": key, "operator": "In", "values": [host.labels[key]]}]}
+            made["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+        yield {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": called},
+            "spec": made,
+            "status": {"phase": "Bound"},
+        }
+        if "csi" in made and is_for_one_node(made["accessModes"]) and driver != "shared":
+            told = {"attacher": driver, "nodeName": host.name, "source": {"persistentVolumeName": called}}
+            yield {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": f"at-{called}"},
+                   "spec": told, "status": {"attached": True}}  # fmt: skip
+
+    def _objects(self, stand: Stand) -> None:
+        """The workload, what it makes its pods through, and the pods."""
+        workload, units = stand.workload, self.of[stand.workload.key]
+        count, kind = len(units), workload.traits
+        document = copy.deepcopy(stand.document)
+        uid = workload.key
+        document["metadata"] |= {"uid": uid, "generation": 1}
+        told = {"replicas": count, "readyReplicas": count, "availableReplicas": count, "updatedReplicas": count}
+        document["status"] = {"observedGeneration": 1, **told}
+        if kind.is_per_node:
+            numbers = (
+                "desiredNumberScheduled",
+                "currentNumberScheduled",
+                "numberReady",
+                "numberAvailable",
+                "updatedNumberScheduled",
+            )
+            document["status"] = {"observedGeneration": 1, "numberMisscheduled": 0, **dict.fromkeys(numbers, count)}
+        else:
+            document["spec"]["replicas"] = count
+        self.items.append(document)
+        template = _template_of(document, workload)
+        make = {DEPLOYMENT.name: self._of_sets, ROLLOUT.name: self._of_sets, STATEFUL_SET.name: self._of_ordinals,
+                LEADER_WORKER_SET.name: self._of_groups, DAEMON_SET.name: self._of_nodes}[kind.name]  # fmt: skip
+        make(stand, document, template, units)
+
+    def _of_sets(self, stand: Stand, document: Object, template: Object, units: list[list[_Host]]) -> None:
+        workload, kind, count = stand.workload, stand.workload.traits, len(units)
+        if kind.name == ROLLOUT.name:
+            document["status"] |= {
+                "stableRS": _HASH, "currentPodHash": _HASH, "phase": "Healthy", "HPAReplicas": count,
+                "blueGreen": {"activeSelector": _HASH, "previewSelector": _HASH},
+            }  # fmt: skip
+        labels = {**_labels_in(template), kind.part_hash_label: _HASH}
+        name, uid = f"{workload.name}-{_HASH}", f"{workload.key}-{_HASH}"
+        selected = dict(document["spec"].get("selector") or {})
+        selected["matchLabels"] = {**(selected.get("matchLabels") or {}), kind.part_hash_label: _HASH}
+        self.items.append({
+            "apiVersion": "apps/v1", "kind": REPLICA_SET.name,
+            "metadata": {**_named(workload, name, uid), "labels": labels, "ownerReferences": [_owner(document)],
+                         "annotations": {"deployment.kubernetes.io/revision": "1"}},
+            "spec": {"replicas": count, "selector": selected, "template": _with_labels(template, labels)},
+            "status": {"replicas": count, "readyReplicas": count, "availableReplicas": count, "observedGeneration": 1},
+        })  # fmt: skip
+        by = self.items[-1]
+        for number, (host,) in enumerate(units):
+            self._pod(stand, f"{name}-{number}", template, labels, by, host)
+
+    def _of_ordinals(self, stand: Stand, document: Object, template: Object, units: list[list[_Host]]) -> None:
+        document["status"] |= {"currentRevision": f"{stand.workload.name}-{_HASH}", "updateRevision": f"{stand.workload.name}-{_HASH}",
+                               "currentReplicas": len(units)}  # fmt: skip
+        for number, (host,) in enumerate(units, start=stand.workload.start_ordinal):
+            name = f"{stand.workload.name}-{number}"
+            labels = {**_labels_in(template), CONTROLLER_REVISION_HASH: f"{stand.workload.name}-{_HASH}",
+                      "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(number)}  # fmt: skip
+            own = copy.deepcopy(template)
+            volumes = own.setdefault("spec", {}).setdefault("volumes", []) or []
+            own["spec"]["volumes"] = volumes
+            for claim in document["spec"].get("volumeClaimTemplates") or ():
+                called = f"{claim['metadata']['name']}-{name}"
+                volumes.append({"name": claim["metadata"]["name"], "persistentVolumeClaim": {"claimName": called}})
+                self._claim(stand, called, claim["spec"], host)
+            self._pod(stand, name, own, labels, document, host)
+
+    def _claim(self, stand: Stand, name: str, spec: Object, host: _Host) -> None:
+        """A claim that a controller made, with its volume."""
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                 "metadata": _named(stand.workload, name, f"claim-{stand.workload.namespace}-{name}"), "spec": copy.deepcopy(spec)}  # fmt: skip
+        self.items += self._bound(claim, host)
+
+    def _of_nodes(self, stand: Stand, document: Object, template: Object, units: list[list[_Host]]) -> None:
+        labels = {**_labels_in(template), CONTROLLER_REVISION_HASH: _HASH, "pod-template-generation": "1"}
+        for number, (host,) in enumerate(units):
+            self._pod(stand, f"{stand.workload.name}-{number}", template, labels, document, host)
+
+    def _of_groups(self, stand: Stand, document: Object, template: Object, units: list[list[_Host]]) -> None:
+        workload, size = stand.workload, len(stand.unit)
+        parts = document["spec"]["leaderWorkerTemplate"]
+        worker = parts["workerTemplate"]
+        own = {LWS_NAME: workload.name, LWS_REVISION: _HASH}
+        leaders = self._set(workload, workload.name, document, template, {**own, LWS_WORKER_INDEX: "0"}, len(units), 0)
+        for number, hosts in enumerate(units):
+            group = {**own, LWS_GROUP_INDEX: str(number), LWS_GROUP_KEY: f"made-{number}"}
+            name = f"{workload.name}-{number}"
+            labels = {**_labels_in(template), **group, LWS_WORKER_INDEX: "0"}
+            leader = self._pod(stand, name, template, labels, leaders, hosts[0])
+            if size > 1:
+                workers = self._set(workload, name, leader, worker, group, size - 1, 1)
+                for index in range(1, size):
+                    labels = {**_labels_in(worker), **group, LWS_WORKER_INDEX: str(index)}
+                    self._pod(stand, f"{name}-{index}", worker, labels, workers, hosts[index])
+
+    def _set(
+        self, workload: Workload, name: str, by: Object, template: Object, labels: Mapping[str, str], count: int, start: int
+    ) -> Object:  # fmt: skip
+        """A StatefulSet of a LeaderWorkerSet: of its leaders, or of one leader's workers."""
+        made = {
+            "apiVersion": "apps/v1", "kind": STATEFUL_SET.name,
+            "metadata": {**_named(workload, name, f"set-{workload.namespace}-{name}"), "ownerReferences": [_owner(by)],
+                         "labels": {LWS_NAME: workload.name, LWS_REVISION: _HASH}},
+            "spec": {"replicas": count, "serviceName": workload.name, "selector": {"matchLabels": dict(labels)},
+                     "ordinals": {"start": start}, "template": _with_labels(template, {**_labels_in(template), **labels})},
+            "status": {"replicas": count, "readyReplicas": count, "updatedReplicas": count, "currentReplicas": count},
+        }  # fmt: skip
+        self.items.append(made)
+        return made
+
+    def _pod(
+        self, stand: Stand, name: str, template: Object, labels: Mapping[str, str], by: Object, host: _Host
+    ) -> Object:
+        namespace = stand.workload.namespace
+        admitted = stand.unit[-1 if labels.get(LWS_WORKER_INDEX, "0") != "0" else 0].spec
+        spec = {**_as_admitted(template.get("spec") or {}, admitted), "nodeName": host.name}
+        for volume in spec.get("volumes") or ():
+            claimed = (volume.get("persistentVolumeClaim") or {}).get("claimName")
+            if claimed:
+                self._claims.setdefault((namespace, claimed), host)
+            if volume.get("ephemeral"):
+                self._claim(stand, f"{name}-{volume['name']}", volume["ephemeral"]["volumeClaimTemplate"]["spec"], host)
+        made = {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {**_named(stand.workload, name, f"pod-{namespace}-{name}"), "labels": dict(labels), "ownerReferences": [_owner(by)],
+                         "annotations": (template.get("metadata") or {}).get("annotations") or {}},
+            "spec": spec, "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        }  # fmt: skip
+        self.items.append(made)
+        return made
+
+
+def _as_admitted(written: Object, admitted: PodSpec) -> Object:
+    """A pod's spec with what admission writes into it: a limit range's defaults, a RuntimeClass' overhead."""
+    spec = dict(written)
+    for field, containers in (("containers", admitted.containers), ("initContainers", admitted.init_containers)):
+        given = written.get(field) or []
+        spec[field] = [
+            {**one, "resources": {**(one.get("resources") or {}), "requests": _amounts(container.requests)}}
+            for one, container in zip(given, containers, strict=False)
+        ]
+    if admitted.overhead:
+        spec["overhead"] = _amounts(admitted.overhead)
+    return spec
+
+
+def _amounts(amounts: Mapping[str, int]) -> dict[str, str]:
+    return {name: format_amount(amount, name) for name, amount in amounts.items()}
+
+
+# ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _node(name: str, labels: Mapping[str, str], amounts: Mapping[str, int], minor: int) -> Object:
+    held = {"cpu": "0", "memory": "0", **_amounts(amounts), "pods": "1000"}
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "uid": f"node-{name}", "labels": dict(labels)}, "spec": {},
+        "status": {"allocatable": held, "capacity": held, "conditions": [{"type": "Ready", "status": "True"}],
+                   "nodeInfo": {"kubeletVersion": f"v1.{minor}.0"}},
+    }  # fmt: skip
+
+
+def _key(one: Object) -> str:
+    metadata = one["metadata"]
+    return "/".join(filter(None, (one["kind"], metadata.get("namespace", ""), metadata.get("name", ""))))
+
+
+def _named(workload: Workload, name: str, uid: str) -> Object:
+    return {"name": name, "namespace": workload.namespace, "uid": uid}
+
+
+def _owner(one: Object) -> Object:
+    metadata = one["metadata"]
+    return {
+        "apiVersion": one["apiVersion"],
+        "kind": one["kind"],
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        "controller": True,
+    }
+
+
+def _template_of(document: Object, workload: Workload) -> Object:
+    """The template of its pods, of a LeaderWorkerSet that of its leaders."""
+    spec = document.get("spec") or {}
+    if workload.groups is not None:
+        parts = spec["leaderWorkerTemplate"]
+        found = parts.get("leaderTemplate") or parts["workerTemplate"]
+    else:
+        found = spec.get("template") or {}
+    return dict(found)
+
+
+def _labels_in(template: Object) -> dict[str, str]:
+    return dict((template.get("metadata") or {}).get("labels") or {})
+
+
+def _with_labels(template: Object, labels: Mapping[str, str]) -> Object:
+    return {**template, "metadata": {**(template.get("metadata") or {}), "labels": dict(labels)}}
+
+
+def _is_default(storage_class: Object) -> bool:
+    notes = storage_class["metadata"].get("annotations") or {}
+    return str(notes.get("storageclass.kubernetes.io/is-default-class")).lower() == "true"
+
+
+def _classes_in(claim: Object) -> Iterator[str]:
+    """DeviceClasses that a ResourceClaim or its template names."""
+    spec = claim.get("spec") or {}
+    devices = ((spec.get("spec") or spec).get("devices") or {}).get("requests") or ()
+    for request in devices:
+        for one in (request, request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
+            if one.get("deviceClassName"):
+                yield one["deviceClassName"]
+
+
+def _selects(term: PodAffinityTerm, workload: Workload, namespace: str, labels: Labels) -> bool:
+    """Whether the term of a workload's pods selects pods of these labels in `namespace`."""
+    spaces = term.namespaces or (() if term.namespace_selector is not None else (workload.namespace,))
+    is_there = namespace in spaces if spaces else True
+    return is_there and labels_match(term.label_selector, labels)
+
+
+def _labels_for(spec: PodSpec) -> Labels | None:
+    """Labels of a node that the pod may run on; None where none does."""
+    terms = spec.node_affinity.required
+    for term in terms if terms is not None else (NodeSelectorTerm(),):
+        labels = dict(spec.node_selector)
+        for one in term.match_expressions:
+            value = one.values[0] if one.values else ""
+            if one.operator == "In":
+                labels.setdefault(one.key, value)
+            elif one.operator == "Exists":
+                labels.setdefault(one.key, "true")
+            elif one.operator in ("Gt", "Lt"):
+                labels.setdefault(one.key, str((as_integer(value) or 0) + (1 if one.operator == "Gt" else -1)))
+        if node_affinity_matches(
+            spec, {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}, spec.node_name
+        ):
+            return FrozenMap(labels)
+    return None
+
+
+def _values_of(spec: PodSpec, key: str) -> tuple[str, ...]:
+    """The values of a label that the pod's required node affinity allows; () where it names none."""
+    for term in spec.node_affinity.required or ():
+        for one in term.match_expressions:
+            if one.key == key and one.operator == "In":
+                return one.values
+    return (spec.node_selector[key],) if key in spec.node_selector else ()
+
+
+def _forbids(spec: PodSpec, key: str) -> bool:
+    """Whether a label keeps the pod away."""
+    return any(
+        one.key == key and one.operator in ("NotIn", "DoesNotExist")
+        for term in spec.node_affinity.required or ()
+        for one in term.match_expressions
+    )

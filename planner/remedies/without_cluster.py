@@ -1,0 +1,241 @@
+"""The workloads of some manifests, each with the room that its rollout needs, where nobody gave a cluster: the gate's parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from planner.capacity.gated import GatedWorkload, untold
+from planner.ground.records import Record
+from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.inventory.manifest import PlacedWorkload, UnknownObject
+from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
+from planner.kubernetes.records import Finding
+from planner.remedies.needed_room import Asked, asked, asked_together
+from planner.remedies.tightest_cluster import Files
+from planner.rollout.answers import Reason, Verdict
+from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.policy import GatePolicy
+from planner.rollout.room_need import Need, RoomNeed
+
+GIVEN: Final = Text("No cluster was given: this is the room that each rollout needs, wherever it runs.")
+_NOT_LOOKED_AT: Final = Text("A cluster's quotas, webhooks and cordoned nodes were not looked at.")
+_SAME_REQUESTS: Final = Text("The old revision is taken to request the same as the new one.")
+_ROLL_NOTHING: Final = (JOB.name, CRON_JOB, POD.name, REPLICA_SET.name, REPLICATION_CONTROLLER)
+_LEFT_OUT: Final = (
+    "manifest-new-namesake",
+    "namespace-missing",
+    "placement-only",
+    "apply-assumed",
+    "helm-hook",
+    "manifest-twice:",
+)
+_VERDICTS: Final = {
+    Need.NOTHING: Verdict.COMPLETES, Need.ROOM: Verdict.NEEDS_GROWTH, Need.SAME_NODE: Verdict.NEEDS_GROWTH, Need.NEVER: Verdict.STUCK,
+    Need.UNKNOWN: Verdict.UNKNOWN,
+}  # fmt: skip
+
+
+_GRAVEST: Final = (Verdict.STUCK, Verdict.UNKNOWN, Verdict.NEEDS_GROWTH, Verdict.COMPLETES)
+
+
+class WithoutCluster(Record):
+    """What was found. `together`, `room`: of all workloads at once, None for fewer than two; `notes`: what is taken to be so, and what wasn't looked
+    at; `rolls_nothing`: objects that make pods and roll nothing out."""
+
+    parts: tuple[GatedWorkload, ...]
+    together: Verdict
+    room: RoomNeed | None
+    together_sentence: Text
+    rolls_nothing: tuple[str, ...]
+    notes: tuple[Text, ...]
+    findings: tuple[Finding, ...]
+    doubts: tuple[Doubt, ...]
+
+
+def without_cluster(text: str, *, namespace: str, unread: Sequence[str] = (), minor: int) -> WithoutCluster:
+    """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version.
+
+    Raises
+    ------
+    ChangeError
+        When the manifest can't be read, or an API server would refuse it.
+    """
+    files = Files(text, namespace=namespace, unread=unread, minor=minor)
+    singles = {key: asked(files, key) for key in files.workloads}
+    rolling = {key: one for key, one in singles.items() if not _is_idle(files, key)}
+    together = asked_together(files, rolling)
+    is_more = together is not None and (
+        together.need.need is Need.UNKNOWN or together.need.places > sum(len(one.places) for one in rolling.values())
+    )
+    parts = [_part(files, key, one, together, is_more=is_more) for key, one in singles.items()]
+    rolls_nothing = [f"{one.object} (a hook of Helm's)" for one in files.manifest.findings if one.code == "helm-hook"]
+    for placed in files.manifest.placed:
+        if placed.workload.kind in _ROLL_NOTHING:
+            rolls_nothing.append(placed.workload.key)
+        elif placed.workload.key not in singles:
+            parts.append(untold(_not_played(placed)))
+    parts += [untold(one) for one in files.manifest.unknown if one.key not in singles]
+    return WithoutCluster(
+        parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
+        together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files)),
+        findings=tuple(one for one in files.manifest.findings if not one.code.startswith(_LEFT_OUT)),
+        doubts=each_once(doubt for part in parts for doubt in part.doubts),
+    )  # fmt: skip
+
+
+def _verdict_together(parts: Sequence[GatedWorkload], together: Asked | None) -> Verdict:
+    every = [part.together for part in parts] + ([_VERDICTS[together.need.need]] if together is not None else [])
+    return min(every, key=_GRAVEST.index, default=Verdict.COMPLETES)
+
+
+def fails_together(found: WithoutCluster, parts: Sequence[GatedWorkload], policy: GatePolicy) -> bool:
+    """Whether the policy refuses that all of them together need more than each alone."""
+    if all(part.together is part.alone for part in parts):
+        return False
+    if found.room is not None and found.together is Verdict.NEEDS_GROWTH:
+        return policy.refuses_room(found.room)
+    return policy.refuses(found.together, is_growth_automatic=False)
+
+
+def _is_idle(files: Files, key: str) -> bool:
+    """Whether it has no replicas, and no autoscaler gives it some: nothing rolls out."""
+    workload = files.workloads[key]
+    return workload.traits.has_replicas and workload.replicas == 0
+
+
+def _not_played(placed: PlacedWorkload) -> UnknownObject:
+    kind, key = placed.workload.kind, placed.workload.key
+    return UnknownObject(
+        key=key,
+        what=f"how a {kind} rolls out isn't played without a cluster",
+        mend="Ask with a cluster: headroom gate CLUSTER -f FILE",
+    )
+
+
+def _notes(files: Files) -> list[Text]:
+    if not files.workloads:
+        return [GIVEN]
+    notes = [GIVEN, _SAME_REQUESTS]
+    if files.assumed:
+        notes.append(Text(f"Taken to be there: {listing(list(dict.fromkeys(files.assumed)), most=None)}."))
+    return [*notes, _NOT_LOOKED_AT]
+
+
+def _part(files: Files, key: str, found: Asked, together: Asked | None, *, is_more: bool) -> GatedWorkload:
+    """One workload as the gate tells of it."""
+    need, result = found.need, found.result
+    is_idle = _is_idle(files, key)
+    verdict = Verdict.COMPLETES if is_idle else _VERDICTS[need.need]
+    doubts = list(result.doubts) if result is not None else []
+    if found.why:
+        doubts.append(Doubt(about=key, why=found.why, could_change=Effect.VERDICT, advice=found.advice))
+    if need.claims:
+        doubts.append(_of_claims(need))
+    shared = verdict
+    if is_more and verdict is Verdict.COMPLETES and not is_idle and together is not None:
+        shared = _VERDICTS[together.need.need]  # by itself it needs nothing, and the others may take what it frees
+    sentence = _sentence(found)
+    return GatedWorkload(
+        workload=key, is_new=False, verdict=verdict, alone=verdict, together=shared,
+        reason=result.reason if result is not None and verdict is Verdict.STUCK else Reason.UNKNOWN if verdict is Verdict.UNKNOWN else Reason.NONE,
+        sentence=Text(f"rolls nothing out at 0 replicas; at 1 it {sentence}" if is_idle else sentence),
+        replicas=need.replicas * need.size, lowest_ready=need.lowest_ready, seconds=need.seconds, more_gpus=0, more_usd_per_month=0.0, added_usd_per_month=0.0,
+        is_told=verdict is not Verdict.UNKNOWN, doubts=each_once(doubts), room=need,
+    )  # fmt: skip
+
+
+def _of_claims(need: RoomNeed) -> Doubt:
+    what = f"that {_claims(need)} to one node is taken from its access mode, ReadWriteOnce"
+    return Doubt(about=f"PersistentVolumeClaim {listing(list(need.claims))}", why=Text(what), could_change=Effect.VERDICT,
+                 advice="Give its StorageClass too, where its driver attaches to many nodes, such as NFS")  # fmt: skip
+
+
+def _claims(need: RoomNeed) -> str:
+    names = listing(list(need.claims))
+    return f"claim {names} attaches" if len(need.claims) == 1 else f"claims {names} attach"
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _sentence(found: Asked) -> str:
+    """What it needs, and with which change of the manifest it needs none; it follows the workload's name."""
+    need = found.need
+    if need.need is Need.UNKNOWN:
+        why = str(found.why) or (str(found.result.sentence) if found.result is not None else "").removeprefix(
+            "not known: "
+        )
+        return f"not known: {why}"
+    if need.need is Need.NEVER:
+        why = str(found.result.workloads[0].sentence).removeprefix("stuck: ") if found.result is not None else ""
+        return f"completes on no cluster, however much room there is: {why}{_cure_words(need)}"
+    if need.need is Need.NOTHING:
+        sure = " (proven, for this workload alone)" if need.is_proven else ""
+        numbers = f" at {_numbers(need)} replicas" if need.by_replicas else ""
+        return f"needs no spare room{numbers}: it completes on a full cluster{sure}; {_ready(need.lowest_ready, need.replicas * need.size)}"
+    return f"{_room(need)}{_cure_words(need)}"
+
+
+def _room(need: RoomNeed) -> str:
+    if need.by_replicas:
+        said = f"needs while it rolls out {_by_replicas(need)}"
+    else:
+        said = f"needs {need.words} while it rolls out" if need.places else ""
+    if not need.needs_same_node:
+        return said
+    where = (
+        "all its pods must be on one node" if need.shares_one_node else "the new pod must land on the old pod's node"
+    )
+    if need.shares_one_node:
+        where += ", the new ones beside the old ones" if need.places else ""
+    because = f"{_claims(need)} to one node (unless its driver attaches to many, such as NFS)"
+    return f"{said}, and {where}: {because}" if said else f"needs no more room, but {where}: {because}"
+
+
+def _numbers(need: RoomNeed) -> str:
+    first, last = need.by_replicas[0].first, need.by_replicas[-1].last
+    return f"{first} to {last}" if last else f"{first} or more"
+
+
+def _by_replicas(need: RoomNeed) -> str:
+    """``at 1 to 3 replicas room for 1 more pod (…), from 4 on none``."""
+    if len(need.by_replicas) == 1 and need.places:
+        return f"at each number of replicas {need.words}"
+    said = []
+    for one in need.by_replicas:
+        if one.last is None:
+            at = f"from {one.first} on"
+        elif one.last == one.first:
+            at = f"at {one.first} replica{'' if one.first == 1 else 's'}"
+        else:
+            at = f"at {one.first} to {one.last} replicas"
+        if one.need is Need.NOTHING or not one.places:
+            said.append(f"{at} {'none' if one.need is Need.NOTHING else 'no more room'}")
+        else:
+            said.append(f"{at} room for {count(one.places, f'more {need.unit}', f'more {need.unit}s')}")
+    return f"{', '.join(said)} {need.parts[1] if need.pods else ''}".rstrip()
+
+
+def _cure_words(need: RoomNeed) -> str:
+    if not need.cures:
+        return ""
+    cure = need.cures[0]
+    return f". With {cure.title} it needs none; {_ready(cure.lowest_ready, cure.replicas)}."
+
+
+def _ready(lowest: int | None, replicas: int) -> str:
+    return f"at worst {lowest} of {replicas:,} {'is' if replicas == 1 else 'are'} Ready"
+
+
+def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:
+    if together is None:
+        return NO_WORDS
+    need = together.need
+    if need.need is Need.UNKNOWN:
+        return Text(f"together: not known: {together.why}")
+    if not need.places:
+        return Text(
+            f"together, applied one right after the other, they need no spare room{' (proven)' if need.is_proven else ''}"
+        )
+    apart = sum(len(one.places) for one in singles.values())
+    of = f", {apart:,} if each had its own" if apart > need.places else ""
+    return Text(f"together, applied one right after the other, they need {need.words}{of}")

@@ -1,0 +1,155 @@
+"""What room a rollout needs where nobody gave a cluster: records, and the words for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Final
+
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record
+from planner.ground.vocabulary import CPU, MEMORY, is_extended_resource
+from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.kubernetes.accelerators import is_gpu_resource, once
+from planner.kubernetes.records import EMPTY, Amounts
+from planner.kubernetes.units import Units
+
+
+class Need(StrEnum):
+    """What a rollout needs of a cluster that holds its workload exactly."""
+
+    NOTHING = "nothing"
+    ROOM = "room"
+    SAME_NODE = "same_node"  # room, or none, and the new pod must land on the node of the old one
+    NEVER = "never"  # it completes on no cluster
+    UNKNOWN = "unknown"
+
+
+class PodsToPlace(Record):
+    """So many pods of one shape; `role`: of a group that has several; `words`: what one requests."""
+
+    count: int
+    requests: Amounts = EMPTY
+    role: str = ""
+    words: Text = NO_WORDS
+
+
+class NeedAtReplicas(Record):
+    """What a rollout needs at `first` to `last` replicas; `last` None: from `first` on."""
+
+    first: int
+    last: int | None
+    need: Need
+    places: int
+
+
+class ManifestCure(Record):
+    """A change of the manifest with which it needs none. `manifest`: what the manifest has then, `kustomize`: the same as a patch of a
+    kustomization; both YAML. `lowest_ready`: of `replicas` pods, at the worst moment."""
+
+    title: str
+    lowest_ready: int
+    replicas: int
+    manifest: str
+    kustomize: str
+
+
+class RoomNeed(Record):
+    """What one rollout, or several together, need.
+
+    Attributes
+    ----------
+    places : how many more of what rolls (a pod, or a group of pods) find room; 0: it completes on a full cluster
+    pods : the pods of these places, by shape
+    is_per_node : the room is needed on each node (a DaemonSet's)
+    is_on_its_node : the room is needed on the node that its pods share, or of those that they have to be near to
+    needs_same_node : the new pod must land on the node of the old one; `shares_one_node`: all its pods must be on one node
+    claims : those that attach to one node, for which it must
+    is_proven : no placement needs more, for this workload alone
+    lowest_ready : Ready pods at the worst moment, of `size` a replica, with that room
+    by_replicas : what it needs at each number that its autoscaler may set; () without one
+    fits_spare : what the policy says a node always has free is room enough
+    """
+
+    need: Need
+    places: int = 0
+    unit: str = "pod"
+    pods: tuple[PodsToPlace, ...] = ()
+    is_per_node: bool = False
+    is_on_its_node: bool = False
+    in_other_zone: bool = False
+    needs_same_node: bool = False
+    shares_one_node: bool = False
+    claims: tuple[str, ...] = ()
+    is_proven: bool = False
+    lowest_ready: int | None = None
+    replicas: int = 0
+    by_replicas: tuple[NeedAtReplicas, ...] = ()
+    cures: tuple[ManifestCure, ...] = ()
+    fits_spare: bool = False
+    size: int = 1
+    seconds: float = 0.0
+
+    @property
+    def words(self) -> str:
+        """``room for 1 more pod (1 GPU, 4 CPU, 16 GiB on one node)``."""
+        number, what = self.parts
+        return f"room for {number} {what}"
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """``1 more pod`` and ``(1 GPU, 4 CPU, 16 GiB on one node)``."""
+        if len(self.pods) > 1 or self.unit != "pod":
+            each = [f"{_called(one)} ({_asks(one)})" for one in self.pods]
+            if self.unit == "pod":
+                total = sum(one.count for one in self.pods)
+                return f"{total:,} more pods:", listing(each, most=None)
+            return count(self.places, f"more {self.unit}", f"more {self.unit}s"), f"({listing(each, most=None)})"
+        one = self.pods[0]
+        if self.is_per_node:
+            return "1 more pod on each node", f"({_asks(one)})"
+        where = "on the node of its pods" if self.is_on_its_node else "on one node"
+        if one.count > 1:
+            where = f"{where} together" if self.is_on_its_node else f"{where} each"
+        if self.in_other_zone:
+            where = f"{where} of another zone"
+        return count(one.count, "more pod", "more pods"), f"({_asks(one)} {where})"
+
+
+def _called(one: PodsToPlace) -> str:
+    """``1 leader``, ``2 pods of ml/app``."""
+    if one.role and not one.role.startswith("of "):
+        noun, _, of = one.role.partition(" ")
+        return f"{count(one.count, noun)}{f' {of}' if of else ''}"
+    return f"{count(one.count, 'pod')}{f' {one.role}' if one.role else ''}"
+
+
+def _asks(one: PodsToPlace) -> str:
+    return str(one.words) or "no requests"
+
+
+def request_words(units: Units, requests: Mapping[str, int]) -> Text:
+    """``1 GPU, 4 CPU, 16 GiB``: devices first."""
+    return Text(", ".join(_parts(units, requests)))
+
+
+_BINARY: Final = {"Ki": "KiB", "Mi": "MiB", "Gi": "GiB", "Ti": "TiB"}
+
+
+def _parts(units: Units, requests: Mapping[str, int]) -> Sequence[str]:
+    said = [words] if (words := units.words(requests)) else []
+    names = [name for name in requests if is_extended_resource(name) and not is_gpu_resource(name)]
+    said += [f"{requests[name]:,} {name}" for name in names if name in once(requests)]
+    if requests.get(CPU):
+        said.append(f"{format_amount(requests[CPU], CPU)} CPU")
+    if requests.get(MEMORY):
+        said.append(_bytes(requests[MEMORY]))
+    others = [name for name in requests if name not in (CPU, MEMORY) and not is_extended_resource(name)]
+    return [*said, *(f"{_bytes(requests[name])} of {name}" for name in others if requests[name])]
+
+
+def _bytes(amount: int) -> str:
+    """``16 GiB``, ``1536 MiB``; exact."""
+    text = format_amount(amount, MEMORY)
+    unit = text[-2:]
+    return f"{text[:-2]} {_BINARY[unit]}" if unit in _BINARY else f"{text} bytes"

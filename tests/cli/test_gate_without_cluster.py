@@ -1,0 +1,194 @@
+"""``headroom gate -f FILES`` without CLUSTER: the room that each rollout needs, at each door and in each format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from planner.rollout.policy import GatePolicy, read_policy
+from tests.architecture.tree import ROOT
+from tests.cli.test_gate_command import document, gate, write
+
+FILES = ROOT / "tests/remedies/no_cluster"
+GIVEN = "No cluster was given: this is the room that each rollout needs, wherever it runs."
+RIGHT: dict[str, tuple[int, str]] = {
+    "one-gpu-defaults": (3, ("speech/diarizer needs room for 1 more pod (1 GPU, 4 CPU, 16 GiB on one node) while it rolls out. "
+                            "With maxSurge 0, maxUnavailable 1 it needs none; at worst 0 of 1 is Ready.")),
+    "surge-100-percent": (3, "models/llama needs room for 1 more pod (1 GPU, 8 CPU, 32 GiB on one node) while it rolls out"),
+    "claim-attaches-once": (3, "and the new pod must land on the old pod's node: claim wiki-uploads attaches to one node"),
+    "claim-and-recreate": (0, "docs/wiki needs no spare room: it completes on a full cluster; at worst 0 of 1 is Ready"),
+    "claim-many": (3, "docs/wiki needs room for 1 more pod (250m CPU, 512 MiB on one node) while it rolls out"),
+    "small-cpu-worker": (3, "portal/ingestion-worker needs room for 1 more pod (600m CPU, 1 GiB on one node) while it rolls out"),
+    "four-replicas-defaults": (0, ("models/embed needs no spare room: it completes on a full cluster (proven, for this workload alone); "
+                                  "at worst 3 of 4 are Ready")),
+    "scaled-by-an-autoscaler": (3, "at 1 to 3 replicas room for 1 more pod, from 4 on none (1 GPU, 2 CPU, 8 GiB on one node)"),
+    "budget-no-drain-passes": (0, "speech/diarizer needs no spare room"),
+    "statefulset": (0, "search/vectors needs no spare room"),
+}  # fmt: skip
+"""File → exit status, and what is said, as cases4's right.md has it."""
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_said_and_the_exit_status_are_right_in_every_format(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, said = RIGHT[name]
+    file = str(FILES / f"{name}.yaml")
+    formats = ("json", "markdown", "junit", "sarif", "github", "csv", "yaml")
+    writes = [part for one in formats for part in ("--write", f"{one}={one}.out")]
+    found, out, _ = gate(capsys, "-f", file, *writes)
+    assert found == status
+    assert out.splitlines()[0] == GIVEN
+    assert said in out
+    text = {one: (tmp_path / f"{one}.out").read_text() for one in formats}
+    result = json.loads(text["json"])["result"]
+    (part,) = result["workloads"]
+    assert (result["exit_status"], result["without_cluster"], result["passes"]) == (status, True, not status)
+    assert f"{part['workload']} {part['sentence']}".endswith(said) or said in f"{part['workload']} {part['sentence']}"
+    assert part["room"]["places"] == (1 if status == 3 else 0)
+    assert bool(part["room"]["cures"]) == (status == 3)
+    assert GIVEN in text["markdown"]
+    assert part["workload"] in text["markdown"]
+    assert f"::notice title=headroom gate::{GIVEN.replace(':', ':')}" in text["github"]
+    suite = ET.fromstring(text["junit"])
+    failures = {failure.get("type") for failure in suite.iter("failure")}
+    results = json.loads(text["sarif"])["runs"][0]["results"]
+    rules = {one["ruleId"] for one in results}
+    assert ("needs_room" in failures, "headroom/needs_room" in rules) == (status == 3, status == 3)
+    driver = json.loads(text["sarif"])["runs"][0]["tool"]["driver"]["rules"]
+    assert all(driver[one["ruleIndex"]]["id"] == one["ruleId"] for one in results)
+    assert "took to be" not in text["yaml"]
+    assert yaml.safe_load(text["yaml"])["result"]["exit_status"] == status
+
+
+def test_a_manifest_that_is_read_as_the_cluster_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = str(FILES / "one-gpu-defaults.yaml"), str(FILES / "claim-many.yaml")
+    status, _, err = gate(capsys, "-f", first, second)
+    assert status == 1
+    assert f"-f {second}" in err
+    status, out, _ = gate(capsys, "-f", first, "-f", second)
+    assert status == 3
+    assert "2 of 2 workloads need room" in out
+    status, out, err = gate(capsys, "", "-f", first)
+    assert status == 1
+    assert not out
+    assert err
+
+
+def test_what_needs_a_cluster_is_refused_without_one(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = gate(capsys, "-f", str(FILES / "claim-many.yaml"), "--then", "2m:add:gpu=1")
+    assert status == 1
+    assert "means nothing without CLUSTER" in err
+
+
+def test_the_policy_lets_room_pass_by_word_and_by_what_a_node_has_free(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    small, large = str(FILES / "small-cpu-worker.yaml"), str(FILES / "one-gpu-defaults.yaml")
+    policy = tmp_path / "p.toml"
+    policy.write_text('[gate]\nfail = ["stuck", "unknown"]\n')
+    status, out, _ = gate(capsys, "-f", large, "--policy", str(policy))
+    assert status == 0
+    assert "needs room for 1 more pod" in out
+    policy.write_text('[gate]\nspare = {cpu = "1", memory = "2Gi"}\n')
+    status, out, _ = gate(capsys, "-f", small, "--policy", str(policy))
+    assert status == 0
+    assert "it fits into what a node always has free" in out
+    assert gate(capsys, "-f", large, "--policy", str(policy))[0] == 3  # no GPU is spare
+    policy.write_text('[gate]\nspare = {cpu = "1", memory = "512Mi"}\n')
+    assert gate(capsys, "-f", small, "--policy", str(policy))[0] == 3
+    claim = str(FILES / "claim-attaches-once.yaml")
+    policy.write_text('[gate]\nspare = {cpu = "1", memory = "2Gi"}\n')
+    assert gate(capsys, "-f", claim, "--policy", str(policy))[0] == 3  # room elsewhere isn't on the old pod's node
+
+
+def test_a_policy_says_what_a_node_has_free() -> None:
+    policy = read_policy('[gate]\nspare = {cpu = "1500m", memory = "2Gi"}', "p.toml")
+    assert dict(policy.spare) == {"cpu": 1500, "memory": 2 * 2**30}
+    assert dict(GatePolicy().spare) == {}
+
+
+def workload(kind: Any = "Deployment", **spec: Any) -> dict[str, Any]:
+    container = {"name": "main", "image": "app:2", "resources": {"requests": {"cpu": "2", "memory": "8Gi"}}}
+    template = {"metadata": {"labels": {"app": "app"}}, "spec": {"containers": [container], **spec.pop("pod", {})}}
+    return {
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "app", "namespace": "ml"},
+        "spec": {"selector": {"matchLabels": {"app": "app"}}, "template": template, **spec},
+    }  # fmt: skip
+
+
+def test_what_rolls_nothing_out_is_named_and_passes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": "ml"},
+        "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]}}},
+    }  # fmt: skip
+    status, out, _ = gate(capsys, "-f", write(tmp_path, job))
+    assert status == 0
+    assert "rolls nothing out: Job/ml/once" in out
+    status, out, _ = gate(capsys, "-f", write(tmp_path, workload(replicas=0)))
+    assert status == 0
+    assert "rolls nothing out at 0 replicas; at 1 it needs room for 1 more pod" in out
+
+
+def test_a_claim_that_the_files_lack_is_not_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    volume = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    status, out, _ = gate(capsys, "-f", write(tmp_path, workload(pod=volume)))
+    assert status == 4
+    assert "PersistentVolumeClaim data isn't in the files" in out
+
+
+def test_what_completes_on_no_cluster_is_stuck(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "ml"},
+        "spec": {"accessModes": ["ReadWriteOncePod"], "resources": {"requests": {"storage": "1Gi"}}},
+    }  # fmt: skip
+    volume = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    status, out, _ = gate(capsys, "-f", write(tmp_path, claim, workload(pod=volume)))
+    assert status == 2
+    assert "completes on no cluster, however much room there is" in out
+    ends_first = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+    assert gate(capsys, "-f", write(tmp_path, claim, workload(pod=volume, **ends_first)))[0] == 0
+    surges = {"updateStrategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    port = workload("DaemonSet", **surges)
+    port["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    assert gate(capsys, "-f", write(tmp_path, port))[0] == 2
+    status, out, _ = gate(capsys, "-f", write(tmp_path, workload("DaemonSet", **surges)))
+    assert status == 3
+    assert "needs room for 1 more pod on each node (2 CPU, 8 GiB)" in out
+    assert gate(capsys, "-f", write(tmp_path, workload("DaemonSet")))[0] == 0
+
+
+def test_a_field_that_the_api_server_refuses_is_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, err = gate(capsys, "-f", write(tmp_path, workload(stratgy={})))
+    assert status == 1
+    assert not out
+    assert "stratgy" in err
+
+
+def test_rules_of_another_version_are_asked_for_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(FILES / "one-gpu-defaults.yaml")
+    status, found = document(capsys, "-f", file, "--kubernetes-version", "1.34")
+    assert status == 3
+    assert found["workloads"][0]["room"]["places"] == 1
+    status, _, err = gate(capsys, "-f", file, "--kubernetes-version", "1.99")
+    assert status == 1
+    assert "1.28 to 1.37" in err
+
+
+def test_together_they_need_fewer_places_where_one_frees_what_another_takes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    first, second = workload(), workload()
+    second["metadata"]["name"] = "other"
+    second["spec"]["selector"]["matchLabels"] = second["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
+    status, found = document(capsys, "-f", write(tmp_path, first, second))
+    assert status == 3
+    assert found["room"]["places"] == 1
+    second["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    assert document(capsys, "-f", write(tmp_path, first, second))[1]["room"]["places"] == 2

@@ -1,0 +1,320 @@
+"""The room a rollout needs without a cluster, against the second simulation and against the gate with a cluster that has that room."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from planner.questions.gate import GateSettings, answer
+from planner.remedies.needed_room import asked, asked_together
+from planner.remedies.tightest_cluster import Files, Place
+from planner.remedies.without_cluster import without_cluster
+from planner.rollout.room_need import Need
+from tests.reference.simulation import simulate
+
+Object = dict[str, Any]
+DRAWS: Final = 4
+GPU: Final = {"nvidia.com/gpu": "1"}
+ZONE: Final = "topology.kubernetes.io/zone"
+HOST: Final = "kubernetes.io/hostname"
+
+
+def rolling(surge: int | str, unavailable: int | str) -> Object:
+    return {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+
+
+def workload(
+    replicas: int = 1, strategy: Object | None = None, *, kind: str = "Deployment", name: str = "app", requests: Object | None = None,
+    port: int = 0, **pod: Any,
+) -> Object:  # fmt: skip
+    asks = {"cpu": "2", "memory": "8Gi"} if requests is None else requests
+    container: Object = {
+        "name": "main",
+        "image": "app:1",
+        "resources": {"requests": asks, "limits": GPU if "nvidia.com/gpu" in asks else {}},
+    }
+    if port:
+        container["ports"] = [{"containerPort": port, "hostPort": port}]
+    labels = {"app": name}
+    spec: Object = {
+        "replicas": replicas, "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container], **pod}},
+    }  # fmt: skip
+    if kind == "DaemonSet":
+        del spec["replicas"]
+    if kind == "StatefulSet":
+        spec["serviceName"] = name
+    given = strategy or {"Deployment": rolling("25%", "25%"), "DaemonSet": rolling(0, 1)}.get(
+        kind, {"type": "RollingUpdate"}
+    )
+    spec["strategy" if kind == "Deployment" else "updateStrategy"] = given  # as the API server fills it in
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name, "namespace": "ml"}, "spec": spec}
+
+
+def claim(mode: str, **spec: Any) -> Object:
+    asks = {"accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "ml"},
+        "spec": asks,
+    }
+
+
+def affinity(sort: str, key: str, name: str = "app") -> Object:
+    term = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": key}
+    return {sort: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def spread(key: str) -> list[Object]:
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": key,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "app"}},
+        }
+    ]
+
+
+VOLUME: Final = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+ALL: Final = {"cpu": "2", "memory": "8Gi", **GPU}
+SIDECAR: Final = [
+    {"name": "proxy", "image": "x:1", "restartPolicy": "Always", "resources": {"requests": {"cpu": "500m"}}}
+]
+IN_ZONES: Final = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+    {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["gpu", "other"]}, {"key": "old", "operator": "DoesNotExist"}]}]}}}  # fmt: skip
+
+CASES: Final[Mapping[str, tuple[int, list[Object]]]] = {
+    **{
+        f"{replicas} replicas, surge {surge}, unavailable {unavailable}": (places, [workload(replicas, rolling(surge, unavailable), requests=ALL)])
+        for replicas in (1, 2, 3, 4, 7, 10)
+        for surge, unavailable, places in (
+            (1, 0, 1), (0, 1, 0), ("100%", 0, 1), ("50%", 0, 1), ("25%", "25%", 0 if replicas >= 4 else 1), (2, 1, 0),
+        )
+    },
+    "defaults of one": (1, [workload()]),
+    "recreate": (0, [workload(3, {"type": "Recreate"})]),
+    "no requests": (0, [workload(requests={})]),
+    "no requests, host port": (1, [workload(requests={}, port=80)]),
+    "no requests, apart by host": (1, [workload(2, rolling(1, 0), requests={}, affinity=affinity("podAntiAffinity", HOST))]),
+    "no requests, spread over hosts": (0, [workload(2, rolling(1, 0), requests={}, topologySpreadConstraints=spread(HOST))]),
+    "host port": (1, [workload(port=80)]),
+    "host port, one goes first": (0, [workload(3, rolling(0, 1), port=80)]),
+    "spread over zones": (1, [workload(3, rolling(1, 0), topologySpreadConstraints=spread(ZONE))]),
+    "apart by zone": (1, [workload(3, rolling(1, 0), affinity=affinity("podAntiAffinity", ZONE))]),
+    "apart by host": (1, [workload(3, rolling(1, 0), affinity=affinity("podAntiAffinity", HOST))]),
+    "together by host": (1, [workload(2, rolling(1, 0), affinity=affinity("podAffinity", HOST))]),
+    "together by zone": (1, [workload(2, rolling(1, 0), affinity=affinity("podAffinity", ZONE))]),
+    "a pool's nodes": (1, [workload(3, rolling(1, 0), affinity=IN_ZONES)]),
+    "a selector": (1, [workload(2, rolling(1, 0), nodeSelector={"gpu": "a100"})]),
+    "a sidecar": (1, [workload(initContainers=SIDECAR)]),
+    "stateful": (0, [workload(3, kind="StatefulSet")]),
+    "stateful, one replica": (0, [workload(1, kind="StatefulSet")]),
+    "daemon": (0, [workload(kind="DaemonSet")]),
+    "daemon that surges": (1, [workload(strategy=rolling(1, 0), kind="DaemonSet")]),
+    "daemon that surges without requests": (0, [workload(strategy=rolling(1, 0), kind="DaemonSet", requests={})]),
+    "a claim that attaches once": (1, [claim("ReadWriteOnce"), workload(volumes=VOLUME)]),
+    "a claim that attaches once, recreate": (0, [claim("ReadWriteOnce"), workload(1, {"type": "Recreate"}, volumes=VOLUME)]),
+    "a claim that many mount": (1, [claim("ReadWriteMany"), workload(volumes=VOLUME)]),
+    "a claim of one pod, one goes first": (0, [claim("ReadWriteOncePod"), workload(1, rolling(0, 1), volumes=VOLUME)]),
+}  # fmt: skip
+"""A manifest → the places that its rollout needs, worked out by hand."""
+
+
+def files_of(objects: list[Object]) -> Files:
+    return Files("\n---\n".join(map(json.dumps, objects)), namespace="default", minor=36)
+
+
+def completes(items: list[Object], objects: list[Object], seed: int) -> bool:
+    """Whether the second simulation completes the same rollouts on a made cluster."""
+    changes = [
+        {"kind": one["kind"], "namespace": "ml", "name": one["metadata"]["name"],
+         "patch": {"spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}}}}
+        for one in objects if "template" in one["spec"]
+    ]  # fmt: skip
+    return bool(simulate(copy.deepcopy(items), changes, [], seed)["verdict"] == "complete")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_room_is_the_least_with_which_the_second_simulation_completes_in_every_draw(name: str) -> None:
+    places, objects = CASES[name]
+    files = files_of(objects)
+    (key,) = files.workloads
+    found = asked(files, key)
+    assert len(found.places) == places
+    counts = {key: found.need.replicas}
+    enough = files.items(counts, found.places)
+    assert all(completes(enough, objects, seed) for seed in range(DRAWS))
+    if places:
+        short = files.items(counts, found.places[1:])
+        assert not all(completes(short, objects, seed) for seed in range(DRAWS))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_gate_passes_on_a_cluster_with_that_room_and_not_with_one_place_less(name: str) -> None:
+    places, objects = CASES[name]
+    files = files_of(objects)
+    (key,) = files.workloads
+    found = asked(files, key)
+    changed = copy.deepcopy(next(one for one in objects if "template" in one["spec"]))
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    settings = GateSettings(manifest=json.dumps(changed))
+    counts = {key: found.need.replicas}
+    assert answer(files.cluster(counts, found.places), settings).passes
+    if places:
+        assert not answer(files.cluster(counts, found.places[1:]), settings).passes
+
+
+def test_every_case_is_played_and_both_answers_are_among_them() -> None:
+    needs = [places for places, _ in CASES.values()]
+    assert len(needs) >= 60
+    assert set(needs) == {0, 1}
+
+
+def need_of(*objects: Object) -> Any:
+    (part,) = without_cluster("\n---\n".join(map(json.dumps, objects)), namespace="default", minor=36).parts
+    return part
+
+
+# ── the same node ────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_new_pod_must_land_on_the_old_pods_node_where_its_claim_attaches_once() -> None:
+    part = need_of(claim("ReadWriteOnce"), workload(volumes=VOLUME))
+    assert part.room.needs_same_node
+    assert not part.room.is_proven
+    assert not need_of(claim("ReadWriteOnce"), workload(1, {"type": "Recreate"}, volumes=VOLUME)).room.needs_same_node
+    assert not need_of(claim("ReadWriteMany"), workload(volumes=VOLUME)).room.needs_same_node
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "is_same"), [("nfs.csi.k8s.io", False), ("ebs.csi.aws.com", True), ("rancher.io/local-path", True)]
+)
+def test_a_storage_class_whose_driver_attaches_nothing_ends_it(provisioner: str, is_same: bool) -> None:
+    storage = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "mine"},
+        "provisioner": provisioner,
+    }
+    part = need_of(storage, claim("ReadWriteOnce", storageClassName="mine"), workload(volumes=VOLUME))
+    assert part.room.needs_same_node is is_same
+    assert part.room.places == 1
+
+
+@pytest.mark.parametrize("strategy", [{"type": "Recreate"}, rolling(0, 1)])
+def test_all_pods_that_share_a_claim_must_be_on_one_node(strategy: Object) -> None:
+    part = need_of(claim("ReadWriteOnce"), workload(2, strategy, volumes=VOLUME))
+    assert (part.room.need, part.room.places, part.room.shares_one_node) == (Need.SAME_NODE, 0, True)
+    assert "all its pods must be on one node" in str(part.sentence)
+    assert part.room.cures[0].title == "required podAffinity to its own pods"
+    near = affinity("podAffinity", HOST)
+    assert (
+        need_of(claim("ReadWriteOnce"), workload(2, strategy, volumes=VOLUME, affinity=near)).room.need is Need.NOTHING
+    )
+
+
+# ── what can't be told ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_pods_that_have_to_be_near_to_pods_of_no_file_are_not_known() -> None:
+    beside = workload(affinity=affinity("podAffinity", HOST, "cache"))
+    assert need_of(beside).room.need is Need.UNKNOWN
+    found = without_cluster(
+        f"{json.dumps(beside)}\n---\n{json.dumps(workload(name='cache'))}", namespace="default", minor=36
+    )
+    assert [part.room.need for part in found.parts if part.room] == [Need.ROOM, Need.ROOM]
+
+
+def test_a_claim_of_devices_without_its_class_is_not_known() -> None:
+    devices = workload(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
+    assert need_of(devices).room.need is Need.UNKNOWN
+
+
+def test_a_limit_range_of_the_files_says_what_pods_request() -> None:
+    item = {"type": "Container", "defaultRequest": {"cpu": "3"}, "default": {"cpu": "3"}}
+    limits = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "ml"},
+        "spec": {"limits": [item]},
+    }
+    part = need_of(limits, workload(requests={}))
+    assert "room for 1 more pod (3 CPU on one node)" in str(part.sentence)
+
+
+# ── autoscalers ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def autoscaler(least: int | None, most: int) -> Object:
+    bounds = {"maxReplicas": most} if least is None else {"minReplicas": least, "maxReplicas": most}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "app"}
+    metric = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}},
+    }
+    return {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "app", "namespace": "ml"},
+            "spec": {**bounds, "scaleTargetRef": target, "metrics": [metric]}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "said"),
+    [
+        (1, 8, "at 1 to 3 replicas room for 1 more pod, from 4 on none"),
+        (2, 40, "at 2 to 3 replicas room for 1 more pod, from 4 on none"),
+        (None, 3, "at each number of replicas room for 1 more pod"),
+        (30, 50, "needs no spare room at 30 or more replicas"),
+    ],
+)
+def test_the_answer_is_told_for_each_number_that_an_autoscaler_may_set(least: int | None, most: int, said: str) -> None:
+    assert said in str(need_of(workload(5), autoscaler(least, most)).sentence)
+
+
+# ── groups, and kinds of other projects ──────────────────────────────────────────────────────────────────────────────
+def groups(surge: int, unavailable: int) -> Object:
+    limits = {"maxSurge": surge, "maxUnavailable": unavailable, "partition": 0}
+    leader, worker = (
+        {
+            "metadata": {"labels": {"app": "app"}},
+            "spec": {"containers": [{"name": "main", "image": "x:1", "resources": {"requests": asks}}]},
+        }
+        for asks in ({"cpu": "1"}, {"cpu": "4"})
+    )
+    parts = {
+        "size": 3,
+        "restartPolicy": "RecreateGroupOnPodRestart",
+        "leaderTemplate": leader,
+        "workerTemplate": worker,
+    }
+    return {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": "LeaderWorkerSet", "metadata": {"name": "app", "namespace": "ml"},
+            "spec": {"replicas": 2, "startupPolicy": "LeaderCreated", "leaderWorkerTemplate": parts,
+                     "rolloutStrategy": {"type": "RollingUpdate", "rollingUpdateConfiguration": limits}}}  # fmt: skip
+
+
+def test_a_group_is_one_place_with_a_node_for_each_of_its_pods() -> None:
+    part = need_of(groups(1, 0))
+    assert "room for 1 more group (1 leader (1 CPU) and 2 workers (4 CPU))" in str(part.sentence)
+    assert need_of(groups(0, 1)).room.need is Need.NOTHING
+
+
+def test_a_blue_green_rollout_needs_room_for_each_of_its_pods() -> None:
+    rollout = workload(3)
+    rollout |= {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    rollout["spec"]["strategy"] = {"blueGreen": {"activeService": "app", "autoPromotionEnabled": True}}
+    assert need_of(rollout).room.places == 3
+    rollout["spec"]["strategy"] = {"canary": {"maxSurge": 0, "maxUnavailable": 1}}
+    assert need_of(rollout).room.places == 0
+
+
+# ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize(("requests", "places"), [(None, 1), ({"cpu": "1"}, 2)])
+def test_a_place_that_one_frees_counts_for_another_that_it_holds(requests: Object | None, places: int) -> None:
+    objects = [workload(), workload(name="other", requests=requests)]
+    files = files_of(objects)
+    singles = {key: asked(files, key) for key in files.workloads}
+    found = asked_together(files, singles)
+    assert found is not None
+    assert found.need.places == places
+    counts = dict.fromkeys(files.workloads, 1)
+    assert all(completes(files.items(counts, found.places), objects, seed) for seed in range(DRAWS))
+    fewer = [Place(workload=key) for key in files.workloads][: places - 1]
+    assert not all(completes(files.items(counts, fewer), objects, seed) for seed in range(DRAWS))
