@@ -83,7 +83,7 @@ def _with_quiet(command: click.Command) -> click.Command:
             _with_quiet(below)
     elif all(param.name != "quiet" for param in command.params):
         command.params.append(
-            options.Option(
+            options.HeadedOption(
                 ["--quiet", "-q"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_silenced,
                 help="No warnings and no progress on standard error; errors are told.",
             )
@@ -150,7 +150,9 @@ class _Commands(click.Group):
                 home.add_command(hidden, old)
         elif all(word not in param.opts for param in home.params):
             said = f"Instead: {entry.line[0].lower()}{entry.line[1:]} Its options: headroom {name_of(entry)} --help"
-            home.params.append(options.Option([word], is_flag=True, expose_value=False, is_everyday=True, help=said))
+            home.params.append(
+                options.HeadedOption([word], is_flag=True, expose_value=False, is_everyday=True, help=said)
+            )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for commands in ROOMS.values() for name in commands)

@@ -41,7 +41,7 @@ class _Write(click.ParamType[Any]):
         return name, Path(file)
 
 
-@click.command("gate", cls=options.Command)
+@click.command("gate", cls=options.ShortHelp)
 @click.argument("cluster", required=False)
 @options.option("", "--filename", "-f", "names", multiple=True, required=True, metavar="FILE",
               is_everyday=True, help='What would be applied: a file, a folder, or "-" for what kustomize or helm prints; repeatable.')  # fmt: skip

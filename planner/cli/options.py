@@ -25,7 +25,7 @@ OLD_FLAGS: Final = {"--extra-gpus": "--weigh-extra-gpus"}
 """Options by the names they had, which go on working in scripts."""
 
 
-class Option(click.Option):
+class HeadedOption(click.Option):
     """An option that knows its heading in the long help, and whether the short one names it."""
 
     def __init__(self, *names: Any, heading: str = "", is_everyday: bool = False, **attributes: Any) -> None:
@@ -36,10 +36,10 @@ class Option(click.Option):
 
 def option(heading: str, *names: str, is_everyday: bool = False, **attributes: Any) -> Options:
     """`click.option` of that heading."""
-    return click.option(*names, cls=Option, heading=heading, is_everyday=is_everyday, **attributes)
+    return click.option(*names, cls=HeadedOption, heading=heading, is_everyday=is_everyday, **attributes)
 
 
-class Command(click.Command):
+class ShortHelp(click.Command):
     """A command whose help is a screen: of many options it names those that people type, and ``--help-all`` names every one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -210,7 +210,7 @@ def _option(one: Setting) -> Options:
     elif one.parse is None and one.kind in (int, float):
         kind = _Number(one)
     more: dict[str, Any] = {"is_flag": True} if one.kind is bool else {"type": kind, "multiple": one.is_many}
-    more |= {"hidden": one.is_hidden, "cls": Option, "is_everyday": one.is_everyday, "heading": one.heading}
+    more |= {"hidden": one.is_hidden, "cls": HeadedOption, "is_everyday": one.is_everyday, "heading": one.heading}
     return click.option(*names, one.name, default=None, metavar=one.form or None, help=_help(one), **more)
 
 

@@ -252,7 +252,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         hooks.options,
         output.printing(question),
     )
-    return click.command(name.replace("_", "-"), cls=options.Command, help=question.about or INDEX[name].line)(
+    return click.command(name.replace("_", "-"), cls=options.ShortHelp, help=question.about or INDEX[name].line)(
         made(command)
     )
 

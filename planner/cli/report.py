@@ -19,7 +19,7 @@ FORMATS: Final = {".html": "html", ".htm": "html", ".md": "markdown", ".csv": "c
 _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
 
 
-@click.command("report", cls=options.Command)
+@click.command("report", cls=options.ShortHelp)
 @click.argument("cluster")
 @click.option("--to", "files", multiple=True, required=True, metavar="FILE",
               help="Where it is written; the name's end says how: .html, .md, .csv, .json; repeatable.")  # fmt: skip

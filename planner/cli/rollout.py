@@ -58,7 +58,7 @@ _PRICES: Final = ("own_prices", "discounts", "commitments")
 _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
 
 
-@click.command("rollout", cls=options.Command)
+@click.command("rollout", cls=options.ShortHelp)
 @click.argument("cluster")
 @options.asked(RolloutSettings)
 @options.option("The change", "--patch", "patch_file", metavar="FILE",

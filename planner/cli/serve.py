@@ -24,7 +24,7 @@ LOOK_SECONDS: Final = 5.0  # between two looks whether a live cluster changed: e
 OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed for so long is said to be old
 
 
-@click.command("serve", cls=options.Command)
+@click.command("serve", cls=options.ShortHelp)
 @click.argument("cluster")
 @options.option("", "--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
               is_everyday=True, help="Pause between two times that metrics are worked out, and that a cluster which isn't live is read anew.")  # fmt: skip
