@@ -68,6 +68,7 @@ def gate(
     manifest: str | Path | None = ...,
     manifest_namespace: str | None = ...,
     kubernetes_version: int | str | None = ...,
+    deploy_timeout: float | str | None = ...,
     then: Any = ...,
     limits: Any = ...,
 ) -> Answer:

@@ -130,7 +130,11 @@ def junit(found: GateAnswer, places: Mapping[str, Place]) -> str:
     suites = ET.Element("testsuites", name="headroom", **counts)
     suite = ET.SubElement(suites, "testsuite", name="headroom gate", skipped=skipped, **counts)
     suite.extend(cases)
-    if beside := [*map(str, found.notes[:1]), *_beside(found)]:  # after the cases, as the schema has it
+    if beside := [
+        *map(str, found.notes[:1]),
+        *gate_room.warnings(found),
+        *_beside(found),
+    ]:  # after the cases, as the schema has it
         ET.SubElement(suite, "system-out").text = _xml("\n".join(beside))
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'

@@ -76,6 +76,11 @@ def _beside(part: GatedWorkload) -> Iterator[str]:
         yield f"excepted until {part.exception.expires}: {part.exception.reason}"
 
 
+def warnings(found: GateAnswer) -> list[str]:
+    """What is told of workloads beside their room, each with its name."""
+    return [f"{part.workload}: {said}" for part in found.workloads if part.room is not None for said in _beside(part)]
+
+
 def after(found: GateAnswer) -> list[str]:
     """What stands after the workloads: all of them at once, what rolls nothing out, what is taken to be so."""
     said = [str(found.together_sentence)] if str(found.together_sentence) else []

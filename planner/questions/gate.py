@@ -36,6 +36,7 @@ from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
+from planner.remedies.rollout_warnings import read_timeout
 from planner.remedies.rollouts import growing, rollout
 from planner.remedies.without_cluster import fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
@@ -61,6 +62,10 @@ class GateSettings:
     kubernetes_minor: int = setting(
         RECORDED, name="kubernetes_version", form="VERSION", parse=read_minor,
         help="Whose rules count where no CLUSTER is given, such as 1.36.",
+    )  # fmt: skip
+    deploy_timeout: float | None = setting(
+        None, unit="seconds", form="TIME", parse=read_timeout, optional=True,
+        help="How long the deploy waits, such as helm upgrade --timeout, where no CLUSTER is given: 5m.",
     )  # fmt: skip
     meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
@@ -146,7 +151,11 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
         When the manifest can't be read, or the API server would refuse it.
     """
     found = without_cluster(
-        settings.manifest, namespace=settings.namespace, unread=settings.unread, minor=settings.kubernetes_minor
+        settings.manifest,
+        namespace=settings.namespace,
+        unread=settings.unread,
+        minor=settings.kubernetes_minor,
+        timeout_seconds=settings.deploy_timeout,
     )
     policy = settings.policy
     held = policy.holding(given.now)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from planner.capacity.gated import GatedWorkload, untold
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
 from planner.kubernetes.records import Finding
 from planner.remedies.needed_room import Asked, asked, asked_together
+from planner.remedies.rollout_warnings import rollout_warnings, timeouts
 from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -53,8 +54,11 @@ class WithoutCluster(Record):
     doubts: tuple[Doubt, ...]
 
 
-def without_cluster(text: str, *, namespace: str, unread: Sequence[str] = (), minor: int) -> WithoutCluster:
-    """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version.
+def without_cluster(
+    text: str, *, namespace: str, unread: Sequence[str] = (), minor: int, timeout_seconds: float | None = None
+) -> WithoutCluster:
+    """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version; `timeout_seconds`: how long a
+    deploy waits for it, where somebody says so.
 
     Raises
     ------
@@ -68,14 +72,21 @@ def without_cluster(text: str, *, namespace: str, unread: Sequence[str] = (), mi
     is_more = together is not None and (
         together.need.need is Need.UNKNOWN or together.need.places > sum(len(one.places) for one in rolling.values())
     )
-    parts = [_part(files, key, one, together, is_more=is_more) for key, one in singles.items()]
+    waits, governing = timeouts(files.objects, list(files.workloads.values()), timeout_seconds)
+    parts = [
+        replace(
+            _part(files, key, one, together, is_more=is_more),
+            warnings=tuple(rollout_warnings(files.cluster({key: max(1, one.need.replicas)}), files.workloads[key], one.result, waits.get(key))),
+        )
+        for key, one in singles.items()
+    ]  # fmt: skip
     rolls_nothing = [f"{one.object} (a hook of Helm's)" for one in files.manifest.findings if one.code == "helm-hook"]
     for placed in files.manifest.placed:
         if placed.workload.kind in _ROLL_NOTHING:
             rolls_nothing.append(placed.workload.key)
         elif placed.workload.key not in singles:
             parts.append(untold(_not_played(placed)))
-    parts += [untold(one) for one in files.manifest.unknown if one.key not in singles]
+    parts += [untold(one) for one in files.manifest.unknown if one.key not in (*singles, *governing)]
     return WithoutCluster(
         parts=tuple(parts), together=_verdict_together(parts, together), room=together.need if together is not None else None,
         together_sentence=_together_words(together, rolling), rolls_nothing=tuple(rolls_nothing), notes=tuple(_notes(files)),

@@ -29,6 +29,7 @@ RIGHT: dict[str, tuple[int, str]] = {
     "scaled-by-an-autoscaler": (3, "at 1 to 3 replicas room for 1 more pod, from 4 on none (1 GPU, 2 CPU, 8 GiB on one node)"),
     "budget-no-drain-passes": (0, "speech/diarizer needs no spare room"),
     "statefulset": (0, "search/vectors needs no spare room"),
+    "flux-five-minutes": (0, "models/llama needs no spare room"),
 }  # fmt: skip
 """File → exit status, and what is said, as cases4's right.md has it."""
 
@@ -65,6 +66,51 @@ def test_what_is_said_and_the_exit_status_are_right_in_every_format(
     assert all(driver[one["ruleIndex"]]["id"] == one["ruleId"] for one in results)
     assert "took to be" not in text["yaml"]
     assert yaml.safe_load(text["yaml"])["result"]["exit_status"] == status
+
+
+WARNED: dict[str, str] = {
+    "flux-five-minutes": "up to 20 min a pod by its startup probe, 2 one after the other; HelmRelease/models/llama "
+    "(it is in its target namespace) waits 5 min by default, then rolls back and tries 3 times more",
+    "budget-no-drain-passes": "no drain of its nodes gets past PodDisruptionBudget diarizer (minAvailable 1 needs 1 of 1 pod); "
+    "GKE's upgrades go on after an hour",
+}
+
+
+@pytest.mark.parametrize("name", WARNED)
+def test_warnings_pass_and_stand_in_every_format(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    file = str(FILES / f"{name}.yaml")
+    for form in ("text", "json", "markdown", "junit", "sarif", "github"):
+        status, out, _ = gate(capsys, "-f", file, "--output", form)
+        assert status == 0
+        words = out.replace("&apos;", "'").replace("\\", "")
+        assert WARNED[name] in words, form
+
+
+def test_a_release_alone_is_not_known_and_governs_by_its_labels(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    release, deployment = list(yaml.safe_load_all((FILES / "flux-five-minutes.yaml").read_text()))
+    assert gate(capsys, "-f", write(tmp_path, release))[0] == 4
+    deployment["metadata"]["labels"] = {"app.kubernetes.io/instance": "llama"}
+    status, out, _ = gate(capsys, "-f", write(tmp_path, release, deployment))
+    assert status == 0
+    assert "HelmRelease/models/llama waits 5 min by default" in out
+    release["spec"]["timeout"] = "45m"
+    status, out, _ = gate(capsys, "-f", write(tmp_path, release, deployment))
+    assert "startup probe" not in out
+    status, out, _ = gate(capsys, "-f", write(tmp_path, deployment), "--deploy-timeout", "10m")
+    assert "the deploy (--deploy-timeout) waits 10 min" in out
+    assert status == 0
+
+
+def test_a_shell_that_keeps_the_signal_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    manifest = workload(strategy={"type": "Recreate"})
+    manifest["spec"]["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", "sleep 1; python worker.py"]
+    status, out, _ = gate(capsys, "-f", write(tmp_path, manifest))
+    assert status == 0
+    assert "a shell keeps SIGTERM from the program" in out
+    manifest["spec"]["template"]["spec"]["containers"][0]["command"] = ["sh", "-c", "exec python worker.py"]
+    assert "SIGTERM" not in gate(capsys, "-f", write(tmp_path, manifest))[1]
 
 
 def test_a_manifest_that_is_read_as_the_cluster_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
