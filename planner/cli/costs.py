@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 import click
@@ -9,22 +10,36 @@ import click
 from planner.cli import options, terminal
 from planner.cli.given import FILE
 from planner.cli.plain import Called, Hooks, command_of
-from planner.ground.words import usd
-from planner.pricing.actual import reconciled
+from planner.ground.errors import InputError
+from planner.ground.words import count, listing, usd
+from planner.pricing.actual import Reconciled, price_list, reconciled
 from planner.pricing.bill import ClusterBill
 from planner.sources.bills import load_bill
+from planner.sources.prices import write_refreshed
 
 _ACTUAL: Final = options.option("", "--actual", "bill_file", type=FILE, metavar="FILE",
-    is_everyday=True, help="What was really billed, beside the list: FOCUS or Google's billing export (CSV, Parquet), OpenCost's /allocation (JSON).",
+    is_everyday=True, help="What was really billed, beside the list: FOCUS, Google's billing export, AWS' CUR 2.0, Azure's cost details "
+    "(CSV, Parquet), OpenCost's /allocation (JSON).",
 )  # fmt: skip
+_WRITE: Final = options.option("", "--write-prices", "prices_file", type=FILE, metavar="OUT",
+    help="With --actual: write what the bill says an hour of each machine costs, as prices of your own (CSV for --prices): discounts, "
+    "reservations and savings plans are in them, and nodes without a price in the list get theirs.",
+)  # fmt: skip
+
+
+_MEND: Final = "Export it with resources: FOCUS' ResourceId, Google's detailed usage cost, CUR 2.0 with resource ids"
 
 
 def _print_actual(called: Called, bill: ClusterBill) -> None:
     """The line that tells, and where bill and list part; beside tables and JSON on standard error."""
-    file = called.values["bill_file"]
+    file, out = called.values["bill_file"], called.values["prices_file"]
+    if file is None and out is not None:
+        raise click.UsageError("--write-prices takes its prices from a bill: give it with --actual FILE")
     if file is None:
         return
     found = reconciled(bill, called.snapshots[0].nodes, load_bill(file))
+    if out is not None:
+        click.echo(_written(found, out), err=True)
     if called.values["output_format"] != "text":
         click.echo(found.sentence, err=True)
         return
@@ -49,4 +64,18 @@ def _print_actual(called: Called, bill: ClusterBill) -> None:
     terminal.say_rows(rows)
 
 
-command = command_of("costs", Hooks(options=_ACTUAL, beside=_print_actual))
+def _written(found: Reconciled, out: Path) -> str:
+    """Writes the bill's prices; how many, and of which nodes there is none."""
+    if not found.prices:
+        raise InputError("names none of these nodes clearly: there is no price to write", where="--actual", mend=_MEND)
+    write_refreshed(out, price_list(found))
+    left = (
+        f" No price of {listing(found.unpriceable)}: the bill doesn't name them clearly." if found.unpriceable else ""
+    )
+    return (
+        f"{count(len(found.prices), 'price')} of {count(sum(len(price.nodes) for price in found.prices), 'node')} written to {out}, as of "
+        f"{found.until}.{left} Use it with --prices {out}"
+    )
+
+
+command = command_of("costs", Hooks(options=options.together(_ACTUAL, _WRITE), beside=_print_actual))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -14,7 +14,7 @@ from planner.capacity.changes import ChangeKind
 from planner.cli import options, terminal
 from planner.ground.errors import InputError
 from planner.inventory.pool_limits import PoolLimits
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Node, Snapshot
 from planner.pricing.model import PriceBook, PricingCategory
 from planner.questions.meanwhile_settings import MeanwhileSettings
 from planner.rollout.policy import GatePolicy, read_policy
@@ -106,12 +106,15 @@ def price_book(
     return book.with_commitments(load_commitments(commitments)) if commitments else book
 
 
-def say_age(as_of: str) -> None:
-    """That prices are old, on standard error, where they are."""
+def say_age(as_of: str, nodes: Iterable[Node] = ()) -> None:
+    """That prices are old, on standard error, where they are, and the command that reads those of the nodes' clouds."""
     from planner.pricing.book import age_warning
+    from planner.pricing.node import refresh_commands
 
     if warning := as_of and age_warning(as_of, time.time()):
-        terminal.say(f'{warning} Read today\'s with "headroom costs --price-list refresh".', err=True)
+        commands = refresh_commands(nodes) or ("headroom costs --price-list refresh",)
+        reads = " and ".join(f'"{command}"' for command in commands)
+        terminal.say(f"{warning} Read today's with {reads}.", err=True)
 
 
 def read_discounts(texts: tuple[str, ...]) -> dict[PricingCategory, float]:

@@ -241,7 +241,8 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
             text=partial(hooks.text, found, values) if hooks.text else None,
         )  # fmt: skip
         hooks.beside(called, found)
-        say_age(getattr(found, "as_of", ""))
+        if output_format == "text" or hasattr(found, "as_of"):
+            say_age(_dated(found, given), called.snapshots[0].nodes)
         return status
 
     made = options.together(
@@ -267,14 +268,21 @@ def tell(
         show(question, answer)
         if question.script is not None and answer.steps:
             terminal.say("\n--script prints the steps as a shell script.")
-        is_priced = hasattr(answer, "as_of") and answer.as_of
-        if given.book is not None and is_priced:
+        if given.book is not None and _dated(answer, given):
             terminal.say(f"\n{sentence(getattr(answer, 'prices_source', '') or given.book.source)}")
         if len(snapshots) == 1 and Want.ANOTHER not in question.wants:
             terminal.say(f"\nfrom {snapshots[0].source}")
 
     output.show(output_format, question, snapshots, settings, answer, text=text or words, rows=rows)
     return int(question.exit_status(snapshots, answer, fail_on))
+
+
+def _dated(answer: Any, given: Given) -> str:
+    """The date of the prices that the answer's dollars are of; the book's where it says dollars and no date. "" without dollars."""
+    if hasattr(answer, "as_of"):
+        return str(answer.as_of)
+    has_dollars = given.book is not None and "$" in str(getattr(answer, "sentence", ""))
+    return given.book.as_of if given.book is not None and has_dollars else ""
 
 
 def _rows(question: Question[Any, Any], named: str, output_format: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -159,6 +158,8 @@ def command(
                 _print_applied(found.apply)
         if costs is not None:
             _print_costs(costs)
+        else:
+            _say_age(given, snapshot, (way.usd_per_month for way in result.remedies))
 
     output.show(output_format, QUESTION, snapshot, settings, result, text=text, rows=rows, also=also)
     return status
@@ -196,9 +197,19 @@ def _certify(
     if way_out is not None:
         plans = [(plan.title, plan.steps) for plan in found.plans]
         return _print_script("plan", plans, found.sentence, status, snapshot, way_out, context)
-    text = partial(_print_certificate, found, snapshot, notes(found))
+
+    def text() -> None:
+        _print_certificate(found, snapshot, notes(found))
+        _say_age(given, snapshot, (plan.usd_per_month for plan in found.plans))
+
     output.show(output_format, QUESTION, snapshot, settings, found, text=text, rows=rows)
     return status
+
+
+def _say_age(given: Given, snapshot: Snapshot, usd: Iterable[float | None]) -> None:
+    """How old the prices are, where a way has one: its dollars have their date."""
+    if given.book is not None and any(amount is not None for amount in usd):
+        say_age(given.book.as_of, snapshot.nodes)
 
 
 def _print_script(

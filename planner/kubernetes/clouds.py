@@ -97,6 +97,7 @@ class Cloud(Record):
     fee_is_less: str = ""
     version_has: str = ""
     prices: str = ""
+    lists_spot: bool = False  # its public price list has spot prices
     has_price_log: bool = False  # the log of price changes that comes with the planner is of it
     surges_in_zone: bool = False
     admits_tolerations: bool = False

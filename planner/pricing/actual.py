@@ -1,7 +1,7 @@
 """What was really billed, beside what the price list says: an invoice's lines joined with the cluster's nodes.
 
 Read are rows of FOCUS (https://focus.finops.org, any vendor; effective cost, else billed), Google's billing export (BigQuery's detailed usage
-cost, as JSON, Parquet, or CSV with its fields' names) and OpenCost's ``/allocation`` answer (JSON). A line belongs to a node by its resource:
+cost, as JSON, Parquet, or CSV with its fields' names), AWS' CUR 2.0 (and the older one), Azure's cost details and OpenCost's ``/allocation`` answer (JSON). A line belongs to a node by its resource:
 the node's provider id, the last part of it, or its name; on Azure a scale set's lines are all its nodes'. A bill is of some past time and a
 snapshot of a moment: what is compared is USD an hour of the nodes that both know, machines only. Whatever of the bill isn't in that is told.
 
@@ -24,15 +24,21 @@ from typing import Any, Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.vocabulary import HOURS_PER_MONTH
-from planner.ground.words import Text, count, duration, plural, signed, usd
+from planner.ground.words import Text, count, duration, moment, plural, signed, usd
+from planner.kubernetes.nodes import machine_type, node_pool, physical_gpus, provisioning_model, region
 from planner.kubernetes.records import Node
+from planner.pricing.book import TOTALS
 from planner.pricing.cluster import ClusterCost, NodeCost
+from planner.pricing.machine import ANYWHERE, OF_POOL
+from planner.pricing.model import Provisioning
 
 _HOUR: Final = 3_600.0
 _MOST_PARTS: Final = 12
 _LEAST_USD: Final = 0.005
 _WHOLE_MONTH_HOURS: Final = 27 * 24.0
-_NO_BILL: Final = "Give a FOCUS table, Google's billing export, or OpenCost's /allocation JSON"
+_NO_BILL: Final = (
+    "Give a FOCUS table, Google's billing export, AWS' CUR, Azure's cost details, or OpenCost's /allocation JSON"
+)
 _OF_OPENCOST: Final = "Save what /allocation answers with aggregate=node&includeIdle=true&idleByNode=true"
 
 MACHINE: Final = "machines"
@@ -41,6 +47,19 @@ _BESIDE, _TAX, _CREDIT = "disks, traffic and addresses", "taxes", "credits and p
 _COMMITTED, _BOUGHT = "credits of commitments, whose fees name no node", "purchases"
 _UNNAMED, _ELSEWHERE = "lines without a resource", "resources that are no nodes here"
 _UNPRICED, _UNCLEAR = "nodes without a price in the list", "nodes that aren't compared"
+_AT_NOTHING: Final = "usage that a reservation or savings plan covers, which this export of actual cost has at 0"
+_OF_CUR: Final = {
+    "Tax": _TAX, "Credit": _CREDIT, "Refund": _CREDIT, "Fee": _BOUGHT, "RIFee": _BOUGHT, "SavingsPlanRecurringFee": _BOUGHT,
+    "SavingsPlanUpfrontFee": _BOUGHT,
+}  # fmt: skip
+_DISCOUNTS_OF_CUR: Final = ("EdpDiscount", "PrivateRateDiscount", "RiVolumeDiscount", "BundledDiscount", "SppDiscount")
+_OF_AZURE: Final = {
+    "purchase": _BOUGHT,
+    "unusedreservation": _BOUGHT,
+    "unusedsavingsplan": _BOUGHT,
+    "refund": _CREDIT,
+    "tax": _TAX,
+}
 _CATEGORIES: Final = {"Tax": _TAX, "Purchase": _BOUGHT, "Credit": _CREDIT}  # FOCUS' ChargeCategory
 _NOT_A_MACHINE: Final = re.compile(
     r"(?<!local )\bdisks?\b|\bpd\b|data.?transfer|network|egress|ingress|snapshot|bandwidth|\bip\b|\bebs:|(?<![a-z])gi?b$|gibibyte$|bytes?$"
@@ -109,6 +128,12 @@ class Invoice:
                 yield self._of_focus(row, place)
             elif "cost" in row and any(name in row for name in ("usage_start_time", "usage_start")):
                 yield from self._of_google(row, place)
+            elif "line_item_line_item_type" in row or "lineItem/LineItemType" in row:
+                yield from self._of_cur(row if "line_item_line_item_type" in row else _snake(row), place)
+            elif {"resourceid", "chargetype", "quantity"} <= (
+                own := {str(name).lower(): value for name, value in row.items()}
+            ).keys():
+                yield self._of_azure(own, place)
             else:
                 raise InputError("is no bill that is known", where=place, mend=_NO_BILL)
 
@@ -140,6 +165,71 @@ class Invoice:
             account=str(row.get("SubAccountId") or row.get("BillingAccountId") or ""),
             kind=_CATEGORIES.get(str(row.get("ChargeCategory")), _BESIDE if is_beside else MACHINE),
         )  # fmt: skip
+
+    def _of_cur(self, row: Mapping[str, Any], place: str) -> Iterator[BillLine]:
+        """AWS' Cost and Usage Report. Usage that a plan or a reservation covers counts at its effective cost, and what cancels its list
+        price (SavingsPlanNegation) isn't counted, as in FOCUS' EffectiveCost.
+
+        Source: docs.aws.amazon.com/cur/latest/userguide: table-dictionary-cur2-line-item, savings plan, reservation columns.
+        """
+        of, kind = str(row.get("line_item_line_item_type") or ""), MACHINE
+        column = "line_item_net_unblended_cost"
+        columns = [column, "line_item_unblended_cost"]
+        if of == "SavingsPlanNegation" or (of in _DISCOUNTS_OF_CUR and row.get(column) not in (None, "")):
+            return  # the net cost of usage has the discount
+        if of == "SavingsPlanCoveredUsage":
+            columns = ["savings_plan_net_savings_plan_effective_cost", "savings_plan_savings_plan_effective_cost"]
+        elif of == "DiscountedUsage":
+            columns = ["reservation_net_effective_cost", "reservation_effective_cost"]
+        column = next((name for name in columns if row.get(name) not in (None, "")), columns[-1])
+        self._in_dollars(row.get("line_item_currency_code"), place)
+        sku, unit = str(row.get("line_item_usage_type") or ""), str(row.get("pricing_unit") or "").strip().lower()
+        is_machine = row.get("line_item_product_code") == "AmazonEC2" and not _is_beside(sku, unit)
+        kind = _OF_CUR.get(of, MACHINE if is_machine else _BESIDE)
+        yield BillLine(
+            resources=_names(row.get("line_item_resource_id")),
+            sku=sku,
+            usd=_number(row.get(column), place, column),
+            begin=_moment(row.get("line_item_usage_start_date"), place),
+            end=_moment(row.get("line_item_usage_end_date"), place),
+            hours=_number(row.get("line_item_usage_amount"), place, "line_item_usage_amount")
+            if unit in _HOURS
+            else None,
+            account=str(row.get("line_item_usage_account_id") or ""),
+            kind=kind,
+        )
+
+    def _of_azure(self, row: Mapping[str, Any], place: str) -> BillLine:
+        """Azure's cost details of Cost Management (enterprise agreements and customer agreements name columns in other cases); `row` in
+        lower case. A day a line.
+
+        Source: learn.microsoft.com/azure/cost-management-billing/automate/understand-usage-details-fields.
+        """
+        currency = str(row.get("billingcurrency") or row.get("billingcurrencycode") or "")
+        column = "costinbillingcurrency" if "costinbillingcurrency" in row else "cost"
+        if currency not in ("", "USD") and row.get("costinusd") not in (None, ""):
+            column = "costinusd"
+        else:
+            self._in_dollars(currency, place)
+        cost, sku = _number(row.get(column), place, column), str(row.get("metername") or "")
+        unit, category = (
+            str(row.get("unitofmeasure") or "").strip().lower(),
+            str(row.get("metercategory") or "Virtual Machines"),
+        )
+        kind = _OF_AZURE.get(str(row.get("chargetype")).lower(), MACHINE if category == "Virtual Machines" else _BESIDE)
+        if kind == MACHINE and not cost and str(row.get("pricingmodel")).lower() in ("reservation", "savingsplan"):
+            kind = _AT_NOTHING  # an export of amortized cost has its price
+        begin = _moment(_us_date(row.get("date")), place)
+        return BillLine(
+            resources=_names(row.get("resourceid")),
+            sku=sku,
+            usd=cost,
+            begin=begin,
+            end=begin + 24 * _HOUR,
+            hours=_number(row.get("quantity"), place, "quantity") if unit in _HOURS else None,
+            account=str(row.get("subscriptionid") or row.get("subscriptionguid") or ""),
+            kind=kind,
+        )
 
     def _of_google(self, row: Mapping[str, Any], place: str) -> Iterator[BillLine]:
         def field(*path: str) -> Any:
@@ -208,6 +298,22 @@ class Invoice:
             self.notes.add("It tells no currency: taken for USD.")
         elif currency != "USD":
             raise InputError(f"is in {str(currency)[:10]}", where=place, mend="Export it in USD, or with its rate")
+
+
+def _snake(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the older CUR by the names of 2.0: ``line_item_usage_amount`` of ``lineItem/UsageAmount``."""
+    return {
+        re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("/", "_").lower(): value
+        for name, value in row.items()
+        if name
+    }
+
+
+def _us_date(text: object) -> object:
+    """``2026-11-26`` of ``11/26/2026``."""
+    month, _, rest = str(text).partition("/")
+    day, _, year = rest.partition("/")
+    return f"{year}-{month:0>2}-{day:0>2}" if year else text
 
 
 def _object(row: object, where: str = "") -> Mapping[str, Any]:
@@ -284,6 +390,17 @@ class Billed(Record):
     skus: tuple[str, ...]  # dearest first
 
 
+class BilledPrice(Record):
+    """What an hour of such a node really costs: a row of a price list of one's own. `machine_type` and `region_id` are ``pool:NAME`` and
+    ``any`` where one type has nodes that differ in GPUs."""
+
+    machine_type: str
+    region_id: str
+    provisioning: Provisioning
+    usd_per_hour: float
+    nodes: tuple[str, ...]
+
+
 class Reconciled(Record):
     """`billed_usd` and `list_usd`: a month of the nodes that the bill knows; `list`: with the discounts that the estimate reckons with."""
 
@@ -296,6 +413,9 @@ class Reconciled(Record):
     unclear: tuple[str, ...]  # … that it names, and doesn't say for how many hours, or in several accounts
     parts: tuple[Billed, ...]  # where they part most first
     left_out: tuple[tuple[str, float], ...]  # what of the bill isn't in it, USD as they stand there, most first
+    prices: tuple[BilledPrice, ...] = ()  # of every node that it names clearly, those without a price in the list too
+    unpriceable: tuple[str, ...] = ()  # nodes of which it gives no price
+    until: str = ""  # the last day of the lines of these nodes
 
 
 def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Reconciled:
@@ -305,10 +425,14 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
     by_name, machines, left_out = _sorted_out(bill, set(chain.from_iterable(own.values())))
     groups: dict[tuple[str, str, str], list[tuple[NodeCost, Mapping[str, float]]]] = defaultdict(list)
     unbilled, unclear, part_of = list[str](), list[str](), dict[int, str]()
+    lines_of = {
+        name: list({id(line): line for each in names for line in by_name.get(each, ())}.values())
+        for name, names in own.items()
+    }
+    rates = {name: joined for name, node in known.items() if (joined := _joined(node, lines_of[name])) is not None}
     for node_cost in cost.nodes:
         node, price = known[node_cost.node.node], node_cost.node.price
-        lines = list({id(line): line for name in own[node.name] for line in by_name.get(name, ())}.values())
-        joined = _joined(node, lines)
+        lines, joined = lines_of[node.name], rates.get(node.name)
         part_of |= {id(line): _UNCLEAR if joined is None else "" for line in lines}
         if joined is None:
             (unclear if lines else unbilled).append(node.name)
@@ -349,7 +473,45 @@ def reconciled(cost: ClusterCost, nodes: Iterable[Node], bill: Invoice) -> Recon
         unclear=tuple(unclear),
         parts=tuple(parts),
         left_out=tuple(amounts),
+        prices=tuple(_prices(known, rates)),
+        unpriceable=tuple(name for name in known if name not in rates or not machine_type(known[name])),
+        until=max((moment(line.end - 1)[:10] for line in machines), default=""),
     )
+
+
+def _prices(known: Mapping[str, Node], rates: Mapping[str, Mapping[str, float]]) -> Iterator[BilledPrice]:
+    """The mean hour of nodes alike in machine, region and way of buying: so many of it are what the bill says of them all."""
+    shapes = defaultdict[tuple[str, str], set[int | None]](set)
+    for node in known.values():
+        shapes[machine_type(node), region(node)].add(physical_gpus(node))
+    alike = defaultdict[tuple[str, str, Provisioning], list[str]](list)
+    for name in rates:
+        node = known[name]
+        of = machine_type(node), region(node)
+        # a price of N1 is the host's: its GPUs are attached
+        if node_pool(node) and (len(shapes[of]) > 1 or (of[0].startswith(("n1-", "custom-")) and physical_gpus(node))):
+            of = f"{OF_POOL}{node_pool(node)}", ANYWHERE
+        if of[0]:
+            alike[(*of, Provisioning(provisioning_model(node)).priced_as)].append(name)
+    for (machine, place, way), names in sorted(alike.items()):
+        hour = sum(sum(rates[name].values()) for name in names) / len(names)
+        yield BilledPrice(
+            machine_type=machine, region_id=place, provisioning=way, usd_per_hour=hour, nodes=tuple(names)
+        )
+
+
+def price_list(found: Reconciled) -> str:
+    """The bill's prices as the CSV of machine types that `planner.pricing.book.read_table` reads: a list of one's own, with discounts,
+    reservations and savings plans in it."""
+    column = {way: name for name, way in TOTALS.items()}
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for price in found.prices:
+        row = rows.setdefault((price.machine_type, price.region_id), {})
+        row[column[price.provisioning]] = f"{price.usd_per_hour:.10g}"
+    used = [name for name in TOTALS if any(name in row for row in rows.values())]
+    lines = [",".join(("machine_type", "region", *used, "as_of"))]
+    lines += [",".join((*key, *(row.get(name, "") for name in used), found.until)) for key, row in rows.items()]
+    return "\n".join(lines) + "\n"
 
 
 def _own_names(node: Node) -> tuple[str, ...]:

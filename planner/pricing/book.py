@@ -40,7 +40,7 @@ STALE_AFTER_DAYS: Final = 14
 OWN_SOURCE: Final = "own prices"
 
 _DEMAND, _SPOT, _FLEX = Provisioning.ON_DEMAND, Provisioning.SPOT, Provisioning.FLEX_START
-_TOTALS: Final = {
+TOTALS: Final = {
     "total_ondemand": _DEMAND,
     "total_spot": _SPOT,
     "total_cud_1y": Provisioning.COMMITMENT_1Y,
@@ -95,7 +95,7 @@ _LAYOUTS: Final = (
     _Layout(
         name="machine types",
         key=("machine_type", "region"),
-        prices=tuple(_TOTALS),
+        prices=tuple(TOTALS),
         others=(
             *("family", "vcpus", "memory_gib", "gpu_model", "gpu_count", "local_ssd_gib", "offered", "gpu_zones"),
             *(*_HOSTS, *_GPU_EACH, *_DISKS),
@@ -505,12 +505,12 @@ def _machine(row: _Row, as_of: str, source: str) -> MachinePrice:
         host_usd_per_hour=row.prices(_HOSTS, zero=True),
         gpu_each_usd_per_hour=row.prices(_GPU_EACH) if gpu_count else EMPTY,
         local_ssd_usd_per_hour=row.prices(_DISKS) if row.number("local_ssd_gib") else EMPTY,
-        total_usd_per_hour=row.prices(_TOTALS),
+        total_usd_per_hour=row.prices(TOTALS),
         notes=tuple(note for note in (_caution(machine_type, region, row["check"]), row["note"]) if note),
         as_of=as_of,
         source=source,
     )
-    for column, bought in _TOTALS.items():
+    for column, bought in TOTALS.items():
         parts = gpu_count * machine.gpu_each_usd_per_hour.get(bought, 0.0)
         parts += machine.local_ssd_usd_per_hour.get(bought, 0.0)
         if parts > machine.total_usd_per_hour.get(bought, parts) * 1.0001:

@@ -19,6 +19,7 @@ from planner.ground.beside import table_beside
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOURS_PER_MONTH
 from planner.ground.words import Text, count, unit_price
+from planner.kubernetes.clouds import CLOUDS
 from planner.pricing.model import (
     LOCAL_SSD,
     Component,
@@ -220,7 +221,13 @@ class _Sum(Record):
 
 
 _REFRESH: Final = 'Read today\'s prices with "headroom costs --price-list refresh", or give your own as a CSV'
-_OF_LIST: Final = 'Give your own as a CSV, or read them with "headroom costs --price-list refresh --cloud"'
+OWN_BILL: Final = '"headroom costs CLUSTER --actual BILL --write-prices OWN.csv"'
+_OF_LIST: Final = (
+    'Give your own as a CSV, or read them with "headroom costs --price-list refresh --cloud {cloud} --region {region}"'
+)
+_OF_BILL: Final = (
+    f"{{seller}}'s public list has none: take your own from your bill with {OWN_BILL}, or give them as a CSV"
+)
 
 
 class _Question:
@@ -237,8 +244,13 @@ class _Question:
 
     @property
     def _mend(self) -> str:
-        is_listed = any(price_list.regions_of(self.machine_type) for price_list in self.book.lists)
-        return _OF_LIST if is_listed else _REFRESH
+        seller = next((one.seller for one in self.book.lists if one.regions_of(self.machine_type)), "")
+        cloud = next((one for one in CLOUDS if one.seller == seller and one.prices), None)
+        if cloud is None:
+            return _REFRESH
+        if self.column is not Provisioning.ON_DEMAND and not (self.column is Provisioning.SPOT and cloud.lists_spot):
+            return _OF_BILL.format(seller=seller)
+        return _OF_LIST.format(cloud=cloud.prices, region=self.region_id)
 
     @property
     def takes_gpus_on_trust(self) -> bool:

@@ -6,6 +6,8 @@ Sources: GKE's, EKS', Karpenter's and AKS' label documentation as collected in t
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -107,6 +109,22 @@ def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> s
     where = f", but for {', '.join(regions[:3])}{', …' if len(regions) > 3 else ''}" if regions else ""
     refresh = f'"headroom costs --price-list refresh --cloud {cloud.prices} --region {region}"'
     return f"{cloud.seller}'s {machine_type} isn't in the book for {region}{where}. {mend}, or read it with {refresh}"
+
+
+def refresh_commands(of: Iterable[Node]) -> tuple[str, ...]:
+    """The commands that read today's list prices of these nodes' sellers, a cloud and its regions each; () where none has a list."""
+    regions = defaultdict[str, set[str]](set)
+    for node in of:
+        cloud = seller_of(node)
+        if cloud is None or cloud.prices or cloud.seller == GKE.seller:
+            regions[cloud.prices if cloud else ""].add(nodes.region(node))
+    return tuple(
+        " ".join(
+            ["headroom costs --price-list refresh", *([f"--cloud {name}"] if name else [])]
+            + [f"--region {one}" for one in sorted(some) if name and one]
+        )
+        for name, some in sorted(regions.items())
+    )
 
 
 def unsold(node: Node) -> tuple[str, ...]:

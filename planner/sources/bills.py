@@ -1,4 +1,4 @@
-"""A bill from a file: FOCUS or Google's export as CSV, JSON or Parquet, OpenCost's ``/allocation`` as JSON; packed with gzip or not."""
+"""A bill from a file: FOCUS, Google's export, AWS' CUR or Azure's cost details as CSV, JSON or Parquet, OpenCost's ``/allocation`` as JSON; packed with gzip or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from planner.sources.limits import LIMITS
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 _PARQUET: Final = b"PAR1"
 _UNREAD: Final = frozenset({"tags", "labels", "system_labels", "adjustment_info"})  # wide, and never looked at
-_MEND: Final = "Give a FOCUS table, Google's billing export (CSV, JSON or Parquet) or OpenCost's /allocation JSON"
+_MEND: Final = (
+    "Give a FOCUS table, Google's, AWS' or Azure's billing export (CSV, JSON or Parquet) or OpenCost's /allocation JSON"
+)
 
 
 def load_bill(path: Path) -> Invoice:
