@@ -25,13 +25,15 @@ from planner.kubernetes.nodes import (
     is_spot,
     machine_type,
     physical_gpus,
+    provisioning_model,
     region,
 )
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.pods import LearntStart, node_data
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
 from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
-from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.spot import programs
 from planner.spot.assumptions import PREEMPTIBLE_HOURS, Capacity, Work
 from planner.spot.programs import Signal
@@ -155,10 +157,15 @@ class Case(Record):
 
     @property
     def fitting_spot_nodes(self) -> tuple[Node, ...]:
-        """Spot nodes with the labels its node selector asks for, a pool's name apart."""
-        wanted = self.workload.template.spec.node_selector
+        """Spot nodes with the labels its node selector asks for, a pool's name apart, that are large enough for a pod of it: a pool of
+        CPUs is none for GPUs."""
+        wanted, asked = self.workload.template.spec.node_selector, pod_requests(self.workload.template.spec)
         kept = FrozenMap({key: value for key, value in wanted.items() if key not in tables().pool})
-        return _spot_nodes_with(self.snapshot, kept)
+        return tuple(
+            node
+            for node in _spot_nodes_with(self.snapshot, kept)
+            if all(node.allocatable.get(name, 0) >= amount for name, amount in asked.items())
+        )
 
     def patched(self, spec: Mapping[str, Any]) -> str:
         """`spec` of the pod template as a patch of the workload."""
@@ -392,7 +399,7 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
     spec, is_job = case.workload.template.spec, case.workload.traits.is_batch
     if case.runs_on_spot:
         return say("there")
-    selector, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
+    selector, taints, is_kept_off = _spot_place(case)
     pinned = [f"{key}={value}" for key, value in spec.node_selector.items() if key in tables().pool]
     wanted: dict[str, Any] = {}
     missing: list[str] = []
@@ -400,10 +407,12 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
         unpin = {key: None for key in spec.node_selector if key in tables().pool}
         wanted["nodeSelector"] = {selector[0]: selector[1], **unpin}
         missing.append(f"the selector {selector[0]}={selector[1]}")
-    if taint and not tolerates_taints(spec.tolerations, (taint,)):
-        added = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-        wanted["tolerations"] = [added, *_tolerations(case.workload)]
-        missing.append(f"a toleration of {taint.key}")
+    if taints:
+        added = [{"key": one.key, "operator": "Equal", "value": one.value, "effect": one.effect} for one in taints]
+        wanted["tolerations"] = [*added, *_tolerations(case.workload)]
+        missing.append(f"a toleration of {' and '.join(one.key for one in taints)}")
+    if is_kept_off:
+        missing.append("a node affinity that lets it go to spot nodes")
     pool = "" if case.fitting_spot_nodes else " No spot node of its kind is in the cluster: add a pool first."
     if not missing:
         is_there = bool(case.fitting_spot_nodes)
@@ -414,9 +423,45 @@ def _check_placement(case: Case, say: Say) -> CheckResult:
         pinned=f" {', '.join(pinned)} ties it to its present pool." if pinned else "",
         no_pool=pool,
         where=", where the Job is made" if is_job else "",
-        yaml="" if is_job else case.patched(wanted),
-        by_hand=_new_pool(case) + (case.written(wanted) if is_job else ""),
+        yaml="" if is_job or is_kept_off else case.patched(wanted),
+        by_hand=_new_pool(case) + (case.written(wanted) if is_job and not is_kept_off else ""),
     )
+
+
+def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], bool]:
+    """The label to select spot nodes by, the taints of them that the pods don't tolerate, and whether their node affinity keeps them
+    off all the same: with the first two as a patch a pod gets to a spot node that is there. Where there is none, as its maker makes
+    them."""
+    spec = case.workload.template.spec
+    usual, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
+    there = [node for node in case.fitting_spot_nodes if provisioning_model(node) == case.capacity]
+    if not there:
+        lacks = taint is not None and not tolerates_taints(spec.tolerations, (taint,))
+        return usual, (taint,) if taint is not None and lacks else (), False
+
+    def untolerated(node: Node) -> tuple[Taint, ...]:
+        lasting = (one for one in node.taints if one.effect in _KEEPS_OFF and not one.key.startswith(_OF_LIFECYCLE))
+        return tuple(one for one in lasting if not tolerates_taints(spec.tolerations, (one,)))
+
+    best = min(there, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
+    label = usual if _has(best, usual) else _label_of_spot(best, case.capacity)
+    unpinned = {key: value for key, value in spec.node_selector.items() if key not in tables().pool}
+    patched = replace(spec, node_selector=FrozenMap(unpinned | (dict([label]) if label else {})))
+    return label, untolerated(best), not node_affinity_matches(patched, best.labels, best.name)
+
+
+_KEEPS_OFF: Final = frozenset({"NoSchedule", "NoExecute"})
+_OF_LIFECYCLE: Final = "node.kubernetes.io/"  # taints that come and go with the node's state
+
+
+def _has(node: Node, label: tuple[str, str] | None) -> bool:
+    return label is not None and node.labels.get(label[0]) == label[1]
+
+
+def _label_of_spot(node: Node, capacity: Capacity) -> tuple[str, str] | None:
+    """The label that tells that the node is one of spot: of its maker, whoever that is."""
+    known = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
+    return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == capacity), None)
 
 
 def _new_pool(case: Case) -> str:

@@ -263,8 +263,9 @@ def test_placement_lacks_selector_and_toleration_and_a_pool() -> None:
             tolerations=(Toleration(key="cloud.google.com/gke-spot", operator="Exists"),),
         )
     )
-    with_pool = cluster(ready, node(), node("spot-1", SPOT, taints=(Taint(key="x", value="", effect="NoSchedule"),)))
-    assert check(ready, Check.PLACEMENT, with_pool).status is Status.OK
+    assert check(ready, Check.PLACEMENT, cluster(ready, node(), node("spot-1", SPOT))).status is Status.OK
+    tainted = cluster(ready, node(), node("spot-1", SPOT, taints=(Taint(key="x", value="", effect="NoSchedule"),)))
+    assert "it lacks a toleration of x" in check(ready, Check.PLACEMENT, tainted).evidence
 
 
 @pytest.mark.parametrize(
