@@ -311,6 +311,12 @@ _OWN: Final[Listing[SavingsAnswer, FitLine]] = Listing(
 _SUMS: Final[Listing[SavingsAnswer, tuple[str, float]]] = Listing(
     name="sums", items=lambda answer: rows.sums(answer.fleet) if answer.fleet else (), columns=rows.SUM
 )
+_PACKING: Final[Listing[SavingsAnswer, str]] = Listing(
+    name="packing",
+    title="packing more tightly, without spot: drain these, one after another",
+    items=lambda answer: answer.fleet.packing_drains if answer.fleet else (),
+    line=lambda command: command,
+)
 _STAYS: Final[Listing[SavingsAnswer, tuple[str, str]]] = Listing(
     name="stays",
     items=lambda answer: answer.fleet.kept_off if answer.fleet else (),
@@ -352,7 +358,20 @@ QUESTION: Final = Question(
     settings=SavingsSettings,
     answer=answer,
     facts=facts,
-    listings=(_FIGURES, _WORKLOADS, _SUMS, _STEPS, _WAYS, _MOVES, _NAMESPACES, _STAYS, _CHECKS, _ASSUMPTIONS, _OWN),
+    listings=(
+        _FIGURES,
+        _WORKLOADS,
+        _PACKING,
+        _SUMS,
+        _STEPS,
+        _WAYS,
+        _MOVES,
+        _NAMESPACES,
+        _STAYS,
+        _CHECKS,
+        _ASSUMPTIONS,
+        _OWN,
+    ),
     notes=_notes,
     codes=lambda answer: rows.codes(answer.detail.suitability) if answer.detail else {},
     about="""Is a workload fit for spot, and what would it really save? Without --workload: what would the whole cluster save?

@@ -26,6 +26,7 @@ from planner.ground.errors import NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
+from planner.kubernetes import commands
 from planner.kubernetes.clouds import AS_SPOT, seller_of
 from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
@@ -114,6 +115,7 @@ class FleetSavings(Record):
     bill_usd : all nodes with a price, after sustained use
     freed_usd : of on-demand nodes that go; of it `packing_usd` go before anything moves to spot
     spot_usd : of spot nodes that come
+    packing_drains : the commands that empty those, one after another; their pods fit the other `packing_of` nodes of the same pools
     saved_usd : `freed_usd` − `packing_usd` − `spot_usd`
     interruptions_usd : what lost work, restarts and gaps are expected to cost of that
     moving_prices_usd : what moves of the spot price are expected to cost of that
@@ -151,6 +153,8 @@ class FleetSavings(Record):
     fitness: tuple[Fitness, ...]  # … of each
     borne: FrozenMap[float]  # workload → what it bears of the on-demand nodes' bill, without what is idle
     as_of: str
+    packing_of: int = 0  # nodes of the pools that packing frees some of
+    packing_drains: tuple[str, ...] = ()
     is_of_log: bool = True  # on-demand nodes with a price on spot: the log of price changes is of their cloud
 
 
@@ -597,6 +601,13 @@ def _summed(
         no_spot_price_nodes=len(demand) - sum(len(kind.nodes) for kind in kinds),
         freed_nodes=freed,
         packing_nodes=packed,
+        packing_of=sum(len(kind.nodes) for kind, repacked in zip(kinds, done, strict=True) if repacked.tightened),
+        packing_drains=tuple(
+            commands.command(
+                "kubectl", "drain", commands.positional(node, "NODE"), "--ignore-daemonsets", "--delete-emptydir-data"
+            )
+            for node in packed
+        ),
         spot_nodes=sum(len(repacked.new_nodes) for repacked in done),
         moves=found_moves,
         bearers=tuple(_bearers(_by_way(was), _by_way(now), found_moves, idle)),
@@ -843,13 +854,14 @@ def _sentence(found: FleetSavings) -> str:
         number = found.no_spot_price_nodes
         apart += f" What {count(number, 'on-demand node')} without a price on spot would save isn't known: {plural(number, 'it stays', 'they stay')}."
     packing = (
-        f" Packing more tightly frees {count(len(found.packing_nodes), 'more node')} ({usd(found.packing_usd)}) without any spot: "
-        "not in this figure."
+        f"Without spot, packing more tightly saves {usd(found.packing_usd)} a month: {len(found.packing_nodes):,} of "
+        f"{count(found.packing_of, 'node')} can be drained. "
         if found.packing_nodes
         else ""
     )
+    beside = " beside that" if packing else ""
     if not chosen:
-        return f"Moving to spot saves nothing of the {usd(found.bill_usd)} a month.{packing}{apart}"
+        return f"{packing}Moving to spot saves nothing of the {usd(found.bill_usd)} a month{beside}.{apart}"
     gone = len(found.freed_nodes) - len(found.packing_nodes)
     names = len({move.workload for move in chosen})
     best = next((way for way in found.ways if way.is_cheapest), None)
@@ -863,11 +875,11 @@ def _sentence(found: FleetSavings) -> str:
         else ""
     )
     return (
-        f"Spot would save {usd(found.expected_usd)} of the {usd(found.bill_usd)} a month{_band(found)}: {count(names, 'workload')} "
+        f"{packing}Spot would save {usd(found.expected_usd)} of the {usd(found.bill_usd)} a month{_band(found)}: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {count(found.on_demand_nodes, 'on-demand node')} {plural(gone, 'goes', 'go')} "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
         f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)}{_moved(found)}: both are off."
-        f"{bound}{packing}{apart}"
+        f"{bound}{apart}"
     )
 
 

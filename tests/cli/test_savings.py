@@ -22,9 +22,13 @@ def run(*arguments: str) -> int:
 def test_without_a_workload_the_whole_cluster_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
     shown = capsys.readouterr().out
-    assert shown.startswith(
-        "Spot would save $15,851 of the $36,972 a month, in 9 of 10 months $9,704 to $20,862: 5 workloads move, 12 of 19"
+    said = " ".join(shown.split())
+    assert said.startswith(
+        "Without spot, packing more tightly saves $1,125 a month: 4 of 7 nodes can be drained. Spot would save $15,851 of the $36,972"
     )
+    drains = [line for line in shown.splitlines() if line.startswith("kubectl drain ")]
+    assert len(drains) == 4
+    assert "$9,704 to $20,862: 5 workloads move, 12 of 19 on-demand nodes go" in said
     for line in (
         "on demand                 35,700.02",
         "= kept",
