@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import Record
@@ -11,7 +11,7 @@ from planner.ground.words import Text, count, duration, listing, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
 from planner.history.levels import History
 from planner.kubernetes.nodes import gpu_count, gpu_model, provisioning_model, region
-from planner.kubernetes.records import Node
+from planner.kubernetes.records import EMPTY, Node
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 
@@ -32,7 +32,8 @@ class Term(Record):
 
 
 class ModelUse(Record):
-    """A GPU model in a region, on nodes bought on demand. `today`: GPUs held in the newest snapshots.
+    """A GPU model in a region, on nodes bought on demand. `today`: GPUs held in the newest snapshots; of them `leaving` would go to spot
+    by the plan of `savings`: no more than the others are advised. `fall`: the share of use that goes, as asked or as it did go.
 
     `above`: what the hours above the best level of the term that saves most cost. `terms` is empty where no price is known
     or the history is too short; `sentence` says which.
@@ -44,6 +45,8 @@ class ModelUse(Record):
     machine_types: tuple[str, ...]
     hours: float
     today: int
+    leaving: int = 0
+    fall: float = 0.0
     used: tuple[Use, ...]
     prices: UnitPrices | None
     terms: tuple[Term, ...]
@@ -54,13 +57,22 @@ class ModelUse(Record):
 Supply = tuple[str, str, str]  # model, resource, region
 
 
-def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: float) -> Iterator[ModelUse]:
-    """Each model with a price: what was used, and what each level of commitment would have cost."""
+def model_uses(
+    history: History,
+    nodes: Sequence[Node],
+    book: PriceBook,
+    fall: float,
+    leaving: Mapping[tuple[str, str], int] = EMPTY,
+) -> Iterator[ModelUse]:
+    """Each model with a price: what was used, and what each level of commitment would have cost. `leaving`: model and region → GPUs
+    held on demand that would go to spot."""
     until = max(at for _, at in history.moments)
     for (model, resource, place), series in _held(history).items():
         used = uses(series, until)
         hours = sum(use.hours for use in used)
         today = sum(one[-1][1] for one in series)
+        gone = min(today, leaving.get((model, place), 0))
+        fallen = max(fall, _fallen(series, until, today))
         asked = model, place, Provisioning.ON_DEMAND
         some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]
         some = [node for node in some if node.allocatable.get(resource) == gpu_count(node) > 0]
@@ -70,13 +82,13 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
             why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
         elif prices is not None:
             terms = tuple(
-                Term(term=term, usd_per_gpu_hour=price, best=cheapest(points), points=points)
+                Term(term=term, usd_per_gpu_hour=price, best=cheapest(points[: today - gone + 1]), points=points)
                 for term, price in zip(TERMS, (prices.commitment_1y, prices.commitment_3y), strict=True)
                 if price is not None
-                for points in (curve(used, prices, price, fall),)
+                for points in (curve(used, prices, price, fallen),)
             )
             why = (
-                _said(terms, today, fall) + _cautions(terms, series, until, hours)
+                _said(terms, today, gone, fallen, is_as_it_did=fallen > fall) + _cautions(terms, series, until, hours)
                 if terms
                 else "no commitment is sold for it, or its price isn't known"
             )
@@ -88,6 +100,8 @@ def model_uses(history: History, nodes: Sequence[Node], book: PriceBook, fall: f
             machine_types=tuple(sorted({price_node(book, node).price.machine_type for node in some})),
             hours=hours,
             today=today,
+            leaving=gone,
+            fall=fallen,
             used=used,
             prices=prices,
             terms=terms,
@@ -142,8 +156,9 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
     ), ""
 
 
-def _said(terms: Sequence[Term], today: int, fall: float) -> str:
+def _said(terms: Sequence[Term], today: int, leaving: int, fall: float, *, is_as_it_did: bool) -> str:
     parts = []
+    did = ", as it did" if is_as_it_did else ""
     for one in terms:
         best = one.best
         if not best.level:
@@ -153,9 +168,28 @@ def _said(terms: Sequence[Term], today: int, fall: float) -> str:
         then = f"saves {usd(risk)}" if risk >= 0 else f"loses {usd(-risk)}"
         parts.append(
             f"{count(best.level, 'GPU')} for {TERM_WORDS[one.term]} saves {usd(best.saved_usd)} a month, and {then} when use "
-            f"falls by {fall:.0%}"
+            f"falls by {fall:.0%}{did}"
         )
-    return f"{'; '.join(parts)} ({today} held today)"
+    stays = (
+        f", of which {leaving} would go to spot by the plan of savings: no more than {today - leaving} are advised"
+        if leaving
+        else ""
+    )
+    return f"{'; '.join(parts)} ({today} held today{stays})"
+
+
+def _fallen(series: Sequence[Sequence[tuple[float, int]]], until: float, today: int) -> float:
+    """The share of use that went: of the first half's mean, what neither the second half nor today has any more."""
+    before, after = _halves(series, until)
+    return max(0.0, 1 - min(after, today) / before) if before else 0.0
+
+
+def _halves(series: Sequence[Sequence[tuple[float, int]]], until: float) -> tuple[float, float]:
+    """GPUs held in the mean of the first and of the second half of the history."""
+    begin = min(at for one in series for at, _ in one)
+    middle = (begin + until) / 2
+    first = uses(_within(series, begin, middle), middle)
+    return _mean_level(first), _mean_level(uses(_within(series, middle, until), until))
 
 
 def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]]], until: float, hours: float) -> str:
@@ -166,13 +200,7 @@ def _cautions(terms: Sequence[Term], series: Sequence[Sequence[tuple[float, int]
     if not any(term.best.level for term in terms):
         return ""
     said = []
-    begin = min(at for one in series for at, _ in one)
-    middle = (begin + until) / 2
-    halves = [
-        uses(part, end)
-        for part, end in ((_within(series, begin, middle), middle), (_within(series, middle, until), until))
-    ]
-    before, after = (_mean_level(halve) for halve in halves)
+    before, after = _halves(series, until)
     if before and after < _FALLEN * before:
         said.append(f"use has fallen from {before:.3g} to {after:.3g} GPUs in the mean of the two halves of it")
     if hours < LONG_HOURS or said:

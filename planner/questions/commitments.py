@@ -15,6 +15,7 @@ from planner.kubernetes.kinds import NODE
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want, known_book
 from planner.questions.trends import known_history
+from planner.spot.fleet import gpus_leaving
 
 
 class CommitmentsSettings(Record):
@@ -35,8 +36,9 @@ class CommitmentsAnswer(Record):
 def answer(snapshot: Snapshot, settings: CommitmentsSettings, given: Given = NOTHING) -> CommitmentsAnswer:
     """`snapshot` and ``given.others`` are each cluster's newest: their machines are what is priced."""
     history, book = known_history(given), known_book(given)
-    nodes = [node for one in (snapshot, *given.others) for node in one.nodes]
-    lines = tuple(model_uses(history, nodes, book, settings.fall))
+    every = (snapshot, *given.others)
+    nodes = [node for one in every for node in one.nodes]
+    lines = tuple(model_uses(history, nodes, book, settings.fall, gpus_leaving(every, book)))
     return CommitmentsAnswer(sentence=commitments_sentence(lines), prices_as_of=book.as_of, lines=lines)
 
 
@@ -71,6 +73,7 @@ _BEST: Final[Listing[CommitmentsAnswer, Bought]] = Listing(
         Column("", lambda of: of[1].term, label="term"),
         Column("gpus", lambda of: of[1].best.level, metric="commitment_level", unit=lambda of: of[0].resource),
         Column("held_today", lambda of: of[0].today),
+        Column("leaving_for_spot", lambda of: of[0].leaving),
         Column("usd_per_month", lambda of: of[1].best.usd_per_month),
         Column("saves", lambda of: of[1].best.saved_usd, metric="commitment_saving", unit=USD_A_MONTH),
         Column("saves_after_fall", lambda of: of[1].best.saved_after_fall_usd, metric="commitment_saving_after_fall",

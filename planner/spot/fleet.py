@@ -28,8 +28,18 @@ from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import AS_SPOT, seller_of
-from planner.kubernetes.nodes import NO_POOL, arrival_seconds, machine_type, node_pool, physical_gpus
+from planner.kubernetes.nodes import (
+    NO_POOL,
+    arrival_seconds,
+    gpu_model,
+    is_spot,
+    machine_type,
+    node_pool,
+    physical_gpus,
+    region,
+)
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, Pod, Snapshot
+from planner.kubernetes.requests import requested_gpus
 from planner.pricing.allocation import Bought, Cents, Held, Share, allocated_cents, bought, shares
 from planner.pricing.bill import NAMESPACE, WORKLOAD, asking_pods, cost_cluster, held_by_node, holders
 from planner.pricing.cents import shared_out
@@ -796,6 +806,23 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
         if bought_as is not Bought.COMMITTED:
             sums[name, share][bought_as is Bought.OTHER] += sum(amounts)
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
+
+
+def gpus_leaving(snapshots: Iterable[Snapshot], book: PriceBook) -> dict[tuple[str, str], int]:
+    """GPU model and region → GPUs held on demand today that the plan moves to spot; nothing of clusters of which no plan is known."""
+    found = Counter[tuple[str, str]]()
+    for snapshot in snapshots:
+        try:
+            plan = fleet_savings(snapshot, book, EMPTY)
+        except NotKnownError:
+            continue
+        nodes, own = {node.name: node for node in snapshot.nodes}, pods_by_workload(snapshot)
+        for move in plan.moves:
+            for pod in own.get(move.workload, ()) if move.is_worth_it else ():
+                node = nodes.get(pod.node_name)
+                if node is not None and (node_pool(node) or NO_POOL) == move.node_pool and not is_spot(node):
+                    found[gpu_model(node), region(node)] += requested_gpus(pod.spec)
+    return dict(found)
 
 
 class InWhole(Record):
