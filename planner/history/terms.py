@@ -11,7 +11,7 @@ from planner.ground.words import Text, count, duration, listing, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
 from planner.history.levels import History
 from planner.kubernetes.nodes import gpu_count, gpu_model, provisioning_model, region
-from planner.kubernetes.records import EMPTY, Node
+from planner.kubernetes.records import Node
 from planner.pricing.model import PriceBook, Provisioning
 from planner.pricing.node import price_node
 
@@ -62,7 +62,7 @@ def model_uses(
     nodes: Sequence[Node],
     book: PriceBook,
     fall: float,
-    leaving: Mapping[tuple[str, str], int] = EMPTY,
+    leaving: Mapping[tuple[str, str], int] | None = None,
 ) -> Iterator[ModelUse]:
     """Each model with a price: what was used, and what each level of commitment would have cost. `leaving`: model and region → GPUs
     held on demand that would go to spot."""
@@ -71,7 +71,7 @@ def model_uses(
         used = uses(series, until)
         hours = sum(use.hours for use in used)
         today = sum(one[-1][1] for one in series)
-        gone = min(today, leaving.get((model, place), 0))
+        gone = min(today, (leaving or {}).get((model, place), 0))
         fallen = max(fall, _fallen(series, until, today))
         asked = model, place, Provisioning.ON_DEMAND
         some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]

@@ -38,7 +38,8 @@ def list_skus(
     timeout_seconds : float
         For one page.
     retry_seconds : float
-        How long a page is asked for again after 429, 500, 502, 503 or 504, with growing pauses from one second on.
+        How long a page is asked for again after 429, 500, 502, 503 or 504, or where the connection broke within it, with growing pauses
+        from one second on.
 
     Raises
     ------
@@ -51,14 +52,15 @@ def list_skus(
     from google.auth.exceptions import GoogleAuthError
     from google.protobuf import json_format  # type: ignore[import-untyped]
 
+    is_busy = retry.if_exception_type(
+        exceptions.TooManyRequests,
+        exceptions.InternalServerError,
+        exceptions.BadGateway,
+        exceptions.ServiceUnavailable,
+        exceptions.GatewayTimeout,
+    )
     again = retry.Retry(
-        predicate=retry.if_exception_type(
-            exceptions.TooManyRequests,
-            exceptions.InternalServerError,
-            exceptions.BadGateway,
-            exceptions.ServiceUnavailable,
-            exceptions.GatewayTimeout,
-        ),
+        predicate=lambda error: is_busy(error) or _broke_off(error),
         initial=min(1.0, retry_seconds / 10),
         maximum=30.0,
         timeout=retry_seconds,
@@ -70,8 +72,11 @@ def list_skus(
         raise SourceError("no Google credentials can be used", where=where, mend=_NO_CREDENTIALS) from error
     except exceptions.RetryError as error:
         cause = f": {_reason(error.cause)}" if error.cause else ""
+        is_break = error.cause is not None and _broke_off(error.cause)
         raise SourceError(
-            f"it refused for {retry_seconds:g} seconds{cause}", where=where, mend="Try again in a few minutes"
+            f"it {'stopped answering' if is_break else 'refused'} for {retry_seconds:g} seconds{cause}",
+            where=where,
+            mend="Try again in a few minutes",
         ) from error
     except exceptions.GoogleAPICallError as error:
         is_key = error.code in (400, 401, 403)
@@ -93,7 +98,22 @@ def _client(api_key: str, endpoint: str) -> CloudCatalogClient:
 
     options = {**({"api_key": api_key} if api_key else {}), **({"api_endpoint": endpoint} if endpoint else {})}
     anonymous = AnonymousCredentials() if endpoint and not api_key else None  # type: ignore[no-untyped-call]
-    return CloudCatalogClient(credentials=anonymous, transport="rest", client_options=options)
+    client = CloudCatalogClient(credentials=anonymous, transport="rest", client_options=options)
+    # The API redirects nowhere; a key in a header of ours would go along to whatever host an answer names.
+    transport: Any = client.transport
+    transport._session.max_redirects = 0
+    return client
+
+
+def _broke_off(error: BaseException) -> bool:
+    """Whether the connection was there and broke: then the page is asked for again. One that can't be made stays away."""
+    from requests import ConnectionError as Unreachable
+    from requests.exceptions import ChunkedEncodingError
+    from urllib3.exceptions import NewConnectionError
+
+    cause = getattr(error.args[0], "reason", None) if error.args else None
+    is_made = isinstance(error, Unreachable) and not isinstance(cause, NewConnectionError)
+    return isinstance(error, ChunkedEncodingError) or is_made
 
 
 def _pages(client: CloudCatalogClient, again: Any, timeout_seconds: float, where: str) -> Iterator[Sku]:
@@ -102,11 +122,21 @@ def _pages(client: CloudCatalogClient, again: Any, timeout_seconds: float, where
     seen: set[str] = set()
     for page in pager.pages:
         raw = type(page).pb(page)  # the plain message: its fields are read ten times as fast
+        if not seen:
+            _check_currency(raw.skus, where)
         for sku in raw.skus:
             yield _sku(sku)
         if raw.next_page_token in seen or len(seen) > LARGEST_PAGES:
             raise SourceError("its pages have no end", where=where, mend="Try again later")
         seen.add(raw.next_page_token)
+
+
+def _check_currency(skus: Any, where: str) -> None:
+    """A list of another currency's prices is told at once: none of them is taken."""
+    told = {rate.currency_code for sku in map(_sku, skus) for rate in sku.rates}
+    if told and "USD" not in told:
+        what = f"its prices are in {', '.join(sorted(told))}, and US dollars were asked for"
+        raise SourceError(what, where=where, mend="Ask the Cloud Billing Catalog itself, without --endpoint")
 
 
 def _sku(raw: Any) -> Sku:

@@ -264,7 +264,12 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         )
     fitness = {
         workload.key: check_workload(
-            snapshot, workload, job_minutes=asked.get("job_minutes"), pods=pods.get(workload.key, ()), with_cures=False
+            snapshot,
+            workload,
+            job_minutes=asked.get("job_minutes"),
+            pods=pods.get(workload.key, ()),
+            with_cures=False,
+            window_seconds=asked.get("window_seconds"),
         )
         for workload in workloads(snapshot)
     }

@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from planner.ground import vocabulary
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.words import Text
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, protection
@@ -76,6 +76,7 @@ def check_workload(
     job_minutes: float | None = None,
     pods: tuple[Pod, ...] | None = None,
     with_cures: bool = True,
+    window_seconds: float | None = None,
 ) -> Suitability:
     """The checklist for one workload.
 
@@ -85,6 +86,8 @@ def check_workload(
         How long its jobs are, None where nobody said.
     pods : tuple of Pod, optional
         The workload's pods, where they are at hand (`pods_by_workload`).
+    window_seconds : float, optional
+        The notice that pods get, where somebody said; else the cloud's.
     with_cures : bool
         Whether patches, objects and commands are written down too.
     """
@@ -92,6 +95,9 @@ def check_workload(
     known = _nodes_by_name(snapshot)
     nodes = tuple(known[name] for name in dict.fromkeys(pod.node_name for pod in pods) if name in known)
     work, evidence = guess_work(workload)
+    window = window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity)
+    if window_seconds is not None:
+        window = replace(window, seconds=round(window_seconds), what="as given")
     case = Case(
         workload=workload,
         pods=pods,
@@ -99,7 +105,7 @@ def check_workload(
         protection=protected(snapshot, workload.key),
         start=learn_start(pods),
         snapshot=snapshot,
-        window=window_of(nodes, capacity) if nodes else _window_anywhere(snapshot, capacity),
+        window=window,
         capacity=capacity,
         work=work,
         work_evidence=evidence,

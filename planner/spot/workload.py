@@ -72,7 +72,8 @@ class SavingsDetail(Record):
             return ""
         if best.expected_usd > self.estimate.savings.on_demand_usd - 0.005:  # as it is now
             return ""
-        said = f"the {best.name} is expected to cost {usd(best.expected_usd)} a month, spot {usd(spot)}."
+        name = f"the {best.name}" if best.binds or best.name == "cheapest mix" else best.name
+        said = f"{name} is expected to cost {usd(best.expected_usd)} a month, {self.assumed.capacity} {usd(spot)}."
         return f" Cheaper, if you bind yourself: {said}" if best.binds else f" Cheaper still: {said}"
 
     @property
@@ -187,6 +188,7 @@ def savings_detail(
                 find(snapshot, derived.workload),
                 capacity=assumptions.capacity,
                 job_minutes=asked.get("job_minutes"),
+                window_seconds=asked.get("window_seconds"),
             ),
             found.savings,
             assumptions,

@@ -63,7 +63,8 @@ def billing_server(answer: Callable[[int, Asked], Answer]) -> Iterator[BillingSe
             status, body, headers = answer(len(playing.asked) - 1, asked)
             self.send_response(status)
             self.send_header("Content-Type", "application/json; charset=UTF-8")
-            self.send_header("Content-Length", headers.get("Content-Length", str(len(body))))
+            for name, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
             self.close_connection = True

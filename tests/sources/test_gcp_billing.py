@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,36 @@ def test_a_refused_page_is_asked_for_again(code: int) -> None:
     with billing_server(answer) as server:
         assert [sku.sku_id for sku in read(server.url, retry_seconds=30.0)] == ["49C6-9328-AC0B", "039F-D0DA-4055"]
     assert len(server.asked) == 3
+
+
+def test_the_key_goes_to_no_other_host() -> None:
+    """A redirect isn't followed: its target is asked for nothing."""
+    with (
+        billing_server(paged([T4], 10)) as other,
+        billing_server(lambda *_: (302, b"", {"Location": f"{other.url}/v1/services"})) as server,
+        pytest.raises(SourceError, match="can't be reached, or stopped answering"),
+    ):
+        list(list_skus(api_key="k-123", endpoint=server.url, retry_seconds=0.5))
+    assert len(server.asked) == 1
+    assert not other.asked
+
+
+def test_a_page_that_breaks_off_is_asked_for_again() -> None:
+    def answer(number: int, asked: Asked) -> Answer:
+        status, body, headers = page([T4], "")
+        return status, body, {"Content-Length": str(len(body) + 100)} if number == 0 else headers
+
+    with billing_server(answer) as server:
+        assert [sku.sku_id for sku in read(server.url, retry_seconds=30.0)] == ["49C6-9328-AC0B"]
+    assert len(server.asked) == 2
+
+
+def test_a_list_in_euros_says_so() -> None:
+    euros = json.loads(json.dumps(T4).replace("USD", "EUR"))
+    with billing_server(paged([euros], 10)) as server, pytest.raises(SourceError, match="in EUR, and US dollars"):
+        read(server.url)
+    with billing_server(paged([euros, T4], 10)) as server:
+        assert len(read(server.url)) == 2, "some in dollars: the others are left out one by one"
 
 
 def test_a_server_that_keeps_refusing_is_given_up() -> None:

@@ -103,6 +103,23 @@ def test_on_spot_already_the_limit_that_stands_is_counted() -> None:
     assert line(found, Check.RETRIES).worth_usd == pytest.approx(WORTH, rel=0.01)
 
 
+def test_the_notice_that_is_given_counts_in_the_checks_too() -> None:
+    """A review: --window-seconds 120 counted in the estimate, and grace period, jobs and the patch said 15 s."""
+    found = asked(training(), window_seconds=120.0)
+    assert line(found, Check.GRACE_PERIOD).status is Status.OK
+    assert "notice 120 s" in line(found, Check.GRACE_PERIOD).evidence
+    assert found.detail is not None
+    assert found.detail.suitability.window.seconds == 120
+    assert line(asked(training()), Check.GRACE_PERIOD).status is Status.CHANGE
+
+
+def test_the_way_that_was_asked_is_named() -> None:
+    """A review: "the spot is expected to cost …, spot …" where preemptible was asked."""
+    said = str(asked(training(), capacity=Capacity.PREEMPTIBLE).sentence)
+    assert "Cheaper still: flex-start is expected to cost $223,789 a month, preemptible $" in said
+    assert "Cheaper still: flex-start is expected to cost $223,789 a month, spot $" in str(asked(training()).sentence)
+
+
 def test_preemptible_as_given_is_said_beside_the_change_to_spot() -> None:
     found = asked(training(), capacity=Capacity.PREEMPTIBLE)
     assert "After the changes below, on preemptible VMs as given: 8 of 8 nodes on preemptible" in str(found.sentence)
