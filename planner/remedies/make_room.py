@@ -16,7 +16,7 @@ from planner.capacity.pod_shapes import parse_shape
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
-from planner.inventory.account import get_command
+from planner.inventory.account import list_command
 from planner.kubernetes import commands, queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import kind_in, several
@@ -547,7 +547,7 @@ def _doubts(
         doubts += decisive_doubts(put.today, [*put.changes, *made_anew(put.today, movable)], is_done=False)
     for kind in _unread(today) if moved else ():
         why = f"whether one holds a move back isn't known: no {several(kind)} were read"
-        doubts.append(decisive(several(kind), why, f"To add them: {get_command([kind])}"))
+        doubts.append(decisive(several(kind), why, f"To add them, also where they are empty: {list_command(kind)}"))
     return each_once(doubts)
 
 
@@ -643,8 +643,8 @@ def notes(made: MadeRoom) -> list[str]:
     ]
     if made.moves:
         took = f"It takes {about(made.seconds)}, as far as start-ups are known."
-        found += [str(one.sentence) for one in made.doubts]
         found += [f"{took} Played in {count(made.draws, 'draw')} of what kube-scheduler may choose. {PROVEN_BY}"]
+    found += [str(one.sentence) for one in made.doubts]
     if made.least is Least.COST:
         found += [_COST]
     if made.asks_no_quota:

@@ -18,7 +18,7 @@ from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name, spelled, usd
-from planner.inventory.account import get_command
+from planner.inventory.account import list_command
 from planner.inventory.applied import applied
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
@@ -1103,7 +1103,8 @@ class Planner:
         if self._uncounted:
             names = listing([several(kind) for kind in self._uncounted])
             lists = [kind for kind in self._uncounted if kind in _COUNTING]
-            advice = f"To add them: {get_command(lists)}" if lists else ""
+            commands_of = "; ".join(map(list_command, lists))
+            advice = f"To add them, also where they are empty: {commands_of}" if lists else ""
             yield decisive(names, f"whether fewer nodes do isn't known without {names}", advice)
         for said in self.doubts:
             yield decisive("the search for a plan", said.rstrip("."))

@@ -312,7 +312,7 @@ def test_budgets_that_werent_read_are_named() -> None:
     found = make_room(snapshot(WHOLE, four_halves()))
     assert (found.unread, found.is_least, found.is_proven) == (("PodDisruptionBudget",), True, False)
     assert str(found.sentence).endswith("; no plan needs fewer, as far as is known")
-    assert any("no PodDisruptionBudgets were read. To add them: kubectl get" in str(note) for note in notes(found))
+    assert any("no PodDisruptionBudgets were read. To add them, also" in str(note) for note in notes(found))
     assert (made(*four_halves()).unread, made(*four_halves()).doubts) == ((), ())
 
 

@@ -201,3 +201,14 @@ def test_pods_that_are_preempted_are_named_in_each_format(
         manifest.write_text(json.dumps(change))
         said = asked(capsys, "gate", cluster, "-f", manifest, "-o", output, status=0 if is_high else 2)
         assert ("ml/victim" in said) is is_high
+
+
+def test_room_for_a_manifest_tells_all_doubts_though_nothing_moves(
+    gatekeeper: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = asked(capsys, "make-room", gatekeeper, "-f", CHANGE)
+    assert said.startswith("The place needs no move.")
+    for about in ("validation.gatekeeper.sh", "ResourceQuotas and LimitRanges"):
+        assert about in said
+    document = json.loads(asked(capsys, "make-room", gatekeeper, "-f", CHANGE, "-o", "json"))
+    assert {one["about"] for one in document["result"]["doubts"]} == {GATEKEEPER, "ResourceQuotas and LimitRanges"}
