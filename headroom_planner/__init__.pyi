@@ -207,7 +207,8 @@ def strategies(
     time: int | None = ...,
     extra_gpus: int | None = ...,
     money: int | None = ...,
-) -> Answer: ...
+) -> Answer:
+    """Which update strategies no other beats, and which one is recommended."""
 
 def strategy_costs(
     cluster: Cluster,
@@ -253,7 +254,8 @@ def strategy_costs(
     on_demand_usd_per_gpu_hour: float | None = ...,
     spot_usd_per_gpu_hour: float | None = ...,
     usd_per_pod_hour: float | None = ...,
-) -> Answer: ...
+) -> Answer:
+    """What each strategy costs a month in spare GPUs."""
 
 def certificate(
     cluster: Cluster,
@@ -294,7 +296,8 @@ def certificate(
     scale_down_unneeded_seconds: float | None = ...,
     arrival_seconds: float | None = ...,
     levers: str | None = ...,
-) -> Answer: ...
+) -> Answer:
+    """All plans within the given levers that no other beats, or the proof that there is none."""
 
 def capacity(
     cluster: Cluster,
@@ -529,7 +532,8 @@ def memory_what_if(
     swap: int | str | None = ...,
     hard: Any = ...,
     soft: Any = ...,
-) -> Answer: ...
+) -> Answer:
+    """What another memory request or limit of one container would change."""
 
 def restarts(
     cluster: Cluster,
@@ -700,4 +704,5 @@ def grid(
     time: int | None = ...,
     extra_gpus: int | None = ...,
     money: int | None = ...,
-) -> Answer: ...
+) -> Answer:
+    """Which update strategies no other beats, and which one is recommended."""

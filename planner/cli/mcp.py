@@ -1,12 +1,14 @@
 """``headroom serve --mcp``: the questions as tools for agents, by the Model Context Protocol.
 
-A tool a question, made from the index: its settings are the tool's input, its versioned document the structured output. Nothing is
-changed, no file of this machine is read for a caller, and each answer is worked out in a process that can be ended.
+An agent reads every tool's schema before its first question, so there are few tools, each with its questions as actions, and settings
+are described when they are asked for. An answer is its sentence and a few lines; with ``details`` the versioned document comes too.
+Nothing is changed, no file of this machine is read for a caller, and each answer is worked out in a process that can be ended.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -20,13 +22,18 @@ import click
 from planner.cli import python, waiting
 from planner.cli.cluster import read_cluster
 from planner.cli.serve import watched
-from planner.ground.errors import HeadroomError, InputError
+from planner.ground.budget import UnwantedError
+from planner.ground.errors import HeadroomError, InputError, SourceError
 from planner.ground.settings import Setting, settings_of
+from planner.ground.sheet import Listing
+from planner.ground.words import duration, printable
 from planner.inventory import account
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called
-from planner.questions.question import Given, Question, Want, document
+from planner.questions.question import Given, Question, document
+from planner.questions.wording import listed
+from planner.rollout.wording import WORD
 from planner.serve.processes.pool import Pool
 from planner.sources.access import sees
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED
@@ -37,11 +44,33 @@ if TYPE_CHECKING:
 
 _SNAPSHOT: Final = "headroom://snapshot"
 _FINDINGS: Final = "headroom://findings"
-_NOT_OF_ONE: Final = ("report", "fleet", "trends", "commitments")  # a file; they need other clusters, or a store
+
+
+def _actions(tool: str) -> tuple[str, ...]:
+    """The actions of a tool, the question of its name first."""
+    named = [name for name, entry in INDEX.items() if entry.tool == tool]
+    return tuple(sorted(named, key=lambda name: name != tool))
+
+
+ACTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    entry.tool: _actions(entry.tool) for entry in INDEX.values() if entry.tool
+}
+"""Tool → its actions: every question that needs a snapshot and settings only."""
+_OWN: Final = ("action", "details", "help")  # what a tool takes beside its action's settings
+_COMMON: Final = (
+    "workload", "manifest", "replicas", "max_surge", "max_unavailable", "strategy", "then", "changes", "shape", "namespace", "service",
+)  # fmt: skip
+"""Settings whose types stand in the tools; of the others the names do."""
+_MOST_LINES: Final = 10
+_MOST_LETTERS: Final = 500  # of a line
+_SAME_LETTERS: Final = 40  # a cell as long that the sentence has already is left out
+ANSWER_SECONDS: Final = 120.0
+_LOOK_SECONDS: Final = 0.25
 _SAID: Final = (
     "Headroom tells before a change is applied whether a Kubernetes rollout will finish, why not, and what each way out costs. "
     "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth, evictions_by_queue or unknown; unknown is an answer. "
-    "Workloads are written kind/namespace/name."
+    "Workloads are written kind/namespace/name. Tools take an action and its settings by name; help: true describes them. "
+    "An answer is a sentence and at most ten lines; details: true adds the whole document."
 )
 
 
@@ -51,10 +80,11 @@ _SAID: Final = (
               help="Answer as for somebody who sees these namespaces only, such as team-*; repeatable. Others' load counts, their names are hidden.")  # fmt: skip
 @click.option("--http", "port", type=click.IntRange(1, 65_535), metavar="PORT",
               help="Listen on this port of this machine (http://127.0.0.1:PORT/mcp) instead of standard input.")  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes that work answers out."
-)
-def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers: int) -> int:
+@click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,
+              help="Processes that work answers out, each started when the others are busy.")  # fmt: skip
+@click.option("--answer-seconds", type=click.FloatRange(1, 3_600), default=ANSWER_SECONDS, show_default=True, metavar="SECONDS",
+              help="How long one answer may take; then its process is free for others.")  # fmt: skip
+def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers: int, answer_seconds: float) -> int:
     """The questions as tools for agents, by the Model Context Protocol.
 
     On standard input and output, as agents start it, or on a port of this machine. A live cluster (context:NAME) is watched, any
@@ -67,15 +97,20 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
     import anyio
 
     pool = Pool(workers)
-    server = made(_reader(cluster, namespaces), pool, is_embedded=cluster in EMBEDDED)
+    server = made(_reader(cluster, namespaces), pool, is_embedded=cluster in EMBEDDED, answer_seconds=answer_seconds)
     waiting.end()
     try:
         if port is None:
             anyio.run(_on_standard_input, server)
         else:
             import uvicorn
+            from mcp.server.transport_security import TransportSecuritySettings
 
-            uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=port, log_level="warning")
+            # the SDK's default lets pages of every other port of this machine ask
+            own = [f"{name}:{port}" for name in ("127.0.0.1", "localhost")]
+            security = TransportSecuritySettings(allowed_hosts=own, allowed_origins=[f"http://{name}" for name in own])
+            app = server.streamable_http_app(transport_security=security)
+            uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning")
     finally:
         pool.close()
     return 0
@@ -103,27 +138,42 @@ async def _on_standard_input(server: Server[Any]) -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def made(snapshot: Callable[[], Snapshot], pool: Pool, *, is_embedded: bool = False) -> Server[Any]:
-    """The server; each call is answered from `snapshot` as it then is."""
+def made(
+    snapshot: Callable[[], Snapshot], pool: Pool, *, is_embedded: bool = False, answer_seconds: float = ANSWER_SECONDS
+) -> Server[Any]:
+    """The server; each call is answered from `snapshot` as it then is, within `answer_seconds`."""
     import anyio.to_thread
     import mcp_types as types
+    from mcp import MCPError
     from mcp.server import Server
 
-    def answered(name: str, given: Mapping[str, Any]) -> types.CallToolResult:
+    within = partial(ask_within, pool=pool, is_embedded=is_embedded, answer_seconds=answer_seconds)
+
+    def result_of(tool: str, given: Mapping[str, Any], is_gone: threading.Event) -> types.CallToolResult:
+        structured = None
         try:
-            if name not in TOOLS:
-                raise InputError(f"there is no tool {name!r}", where="name", mend=f"Choose one of {', '.join(TOOLS)}")
-            found = _document(snapshot(), name, given, pool, is_embedded=is_embedded)
+            name = _action(tool, given)
+            if given.get("help") is True:
+                text = _help(name)
+            else:
+                settings = {key: value for key, value in given.items() if key not in _OWN}
+                text, whole = within(snapshot(), name, settings, is_gone=is_gone)
+                structured = whole if given.get("details") is True else None
         except HeadroomError as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
-        told = [types.TextContent(type="text", text=json.dumps(found, ensure_ascii=False))]
-        return types.CallToolResult(content=list(told), structured_content=found)
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=structured)
 
     async def list_tools(_context: Any, _parameters: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=list(_tools()))
 
     async def call_tool(_context: Any, parameters: types.CallToolRequestParams) -> types.CallToolResult:
-        return await anyio.to_thread.run_sync(answered, parameters.name, parameters.arguments or {})
+        is_gone = threading.Event()
+        try:
+            return await anyio.to_thread.run_sync(
+                result_of, parameters.name, parameters.arguments or {}, is_gone, abandon_on_cancel=True
+            )
+        finally:  # who asked may have cancelled: the process is free for others
+            is_gone.set()
 
     async def list_resources(_context: Any, _parameters: Any) -> types.ListResourcesResult:
         named = {_SNAPSHOT: "What was read, and what of it couldn't be", _FINDINGS: INDEX["findings"].line}
@@ -148,12 +198,15 @@ def made(snapshot: Callable[[], Snapshot], pool: Pool, *, is_embedded: bool = Fa
             }
             return json.dumps(said, ensure_ascii=False)
         if uri == _FINDINGS:
-            return json.dumps(_document(snapshot(), "findings", {}, pool, is_embedded=is_embedded), ensure_ascii=False)
+            return json.dumps(within(snapshot(), "findings", {})[1], ensure_ascii=False)
         raise InputError(f"there is no resource {uri}", where="uri", mend=f"Read {_SNAPSHOT} or {_FINDINGS}")
 
     async def read_resource(_context: Any, parameters: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(parameters.uri)
-        text = await anyio.to_thread.run_sync(read, uri)
+        try:
+            text = await anyio.to_thread.run_sync(read, uri)
+        except HeadroomError as error:  # as an error of the protocol, which the SDK doesn't log with a traceback
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
         content = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -168,55 +221,169 @@ def made(snapshot: Callable[[], Snapshot], pool: Pool, *, is_embedded: bool = Fa
     )
 
 
-def _document(
-    snapshot: Snapshot, name: str, settings: Mapping[str, Any], pool: Pool, *, is_embedded: bool
-) -> dict[str, Any]:
-    question, wanted = python.prepared(name, (), settings)
+def _action(tool: str, given: Mapping[str, Any]) -> str:
+    """The question that is asked; of a tool called without an action its first one.
+
+    Raises
+    ------
+    InputError
+        For a tool or an action that there isn't.
+    """
+    if tool not in ACTIONS:
+        raise InputError(f"there is no tool {tool[:60]!r}", where="name", mend=f"Choose one of {', '.join(ACTIONS)}")
+    name = given.get("action", ACTIONS[tool][0])
+    if name not in ACTIONS[tool]:
+        mend = f"Choose one of {', '.join(ACTIONS[tool])}"
+        raise InputError(f"{tool} has no action {str(name)[:60]!r}", where="action", mend=mend)
+    return str(name)
+
+
+def ask_within(
+    snapshot: Snapshot, name: str, settings: Mapping[str, Any], *, pool: Pool, is_embedded: bool, answer_seconds: float,
+    is_gone: threading.Event | None = None,
+) -> tuple[str, dict[str, Any]]:  # fmt: skip
+    """The answer as text, and its document, within `answer_seconds`. `is_gone`: set once nobody waits for it.
+
+    Raises
+    ------
+    HeadroomError
+        What the question raises; `SourceError` where it took too long or failed.
+    """
+    until = time.monotonic() + answer_seconds
+
+    def is_wanted() -> bool:
+        return not (is_gone is not None and is_gone.is_set()) and time.monotonic() < until
+
+    known = {setting.name: setting for setting in settings_of(question_called(name).settings)}
+    read = {key: _from_json(known[key], value) if key in known else value for key, value in settings.items()}
+    question, wanted = python.prepared(name, (), read)
     if why := question.not_known(snapshot):
         raise why
     given = Given(limits=python.limits(snapshot), book=python.book(), now=time.time(), is_embedded=is_embedded)
-    found = pool.run(question.answer, snapshot, wanted, given)
+    try:
+        answer = pool.run(question.answer, snapshot, wanted, given, is_wanted=is_wanted)
+    except UnwantedError:
+        mend = "Ask for less: one workload, fewer runs; or start the server with a longer --answer-seconds"
+        raise SourceError(f"it took longer than {duration(answer_seconds)}", where=name, mend=mend) from None
+    except RuntimeError as error:  # of the process that worked it out, which logged it
+        mend = "Tell us what you asked"
+        raise SourceError(f"it failed ({error}): a mistake of ours", where=name, mend=mend) from None
+    sentence = str(getattr(answer, "sentence", ""))
+    return _text(question, answer), {"sentence": sentence, **document(question, snapshot, wanted, answer)}
+
+
+def _from_json(setting: Setting, value: Any) -> Any:
+    """A value out of JSON as `python.prepared` takes it: a number where a text is read (``cpu: 2``) as that text.
+
+    Raises
+    ------
+    InputError
+        For a value of another type.
+    """
+    if isinstance(value, list) and setting.is_many:
+        return tuple(_scalar(setting, each) for each in value)
+    return _scalar(setting, value)
+
+
+def _scalar(setting: Setting, value: Any) -> Any:
+    if value is None or (isinstance(value, str) and setting.kind is not bool):
+        return value
+    if isinstance(value, bool) or setting.kind is bool:
+        fits = isinstance(value, bool) and setting.kind is bool
+    elif setting.parse is not None and isinstance(value, int | float):
+        return str(value) if isinstance(value, int) else f"{value:.15g}"
+    else:
+        fits = isinstance(value, int | float if setting.kind is float else int) and setting.kind in (int, float)
+    if not fits:
+        kind = _schema(setting)
+        raise InputError(
+            "its value has another type", where=setting.name, mend=f"Give {json.dumps(kind, ensure_ascii=False)[:200]}"
+        )
+    return value
+
+
+# ── an answer's text ─────────────────────────────────────────────────────────────────────────────────────────────────
+def _text(question: Question[Any, Any], found: Any) -> str:
+    """The sentence and at most ten lines: what it isn't sure of, then each listing's first rows."""
     sentence = str(getattr(found, "sentence", ""))
-    return {"sentence": sentence, **document(question, snapshot, wanted, found)}
+    lines = [f"not sure: {doubt.sentence}" for doubt in getattr(found, "doubts", ())][: _MOST_LINES // 2]
+    every = [
+        *lines,
+        *(line for listing in question.listings if listing.is_shown for line in _lines(listing, found, sentence)),
+    ]
+    shown = [printable(line, one_line=True) for line in every[:_MOST_LINES]]
+    more = [f"… and {len(every) - len(shown):,} more lines (details: true)"] if len(every) > len(shown) else []
+    return "\n".join([printable(sentence), *shown, *more])
 
 
-TOOLS: Final = tuple(
-    name for name in INDEX if name not in _NOT_OF_ONE and Want.GPU_USE not in question_called(name).wants
-)
-"""The questions that are tools: nothing but a snapshot and settings is needed."""
+def _lines(listing: Listing[Any, Any], found: Any, sentence: str) -> Iterator[str]:
+    """Each row of a listing as a line."""
+    items = listing.seen(found)
+    if listing.line is not None:
+        for one in items:
+            verdict = listing.verdict(one) if listing.verdict is not None else None
+            head = f"{WORD[verdict].lower()}: " if verdict is not None else ""
+            yield head + ", ".join(listing.line(one).replace("\t", "  ").splitlines())[:_MOST_LETTERS]
+        return
+    known = sentence.lower()
+    for row in listed(listing, found, items):
+        line = ""
+        for head, cell in row.items():
+            words = "" if cell is None or cell is False else str(cell)
+            is_told = len(words) > _SAME_LETTERS and words.rstrip(".").lower() in known
+            if words and not is_told and len(line) + len(head) + len(words) < _MOST_LETTERS:
+                line += f"{', ' if line else ''}{head} {words}"
+        if line:
+            yield line
+
+
+# ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def _taken(name: str) -> dict[str, Setting]:
+    """The settings of a question that a caller may give."""
+    return {
+        one.name: one
+        for one in settings_of(question_called(name).settings)
+        if (one.on_command and not one.is_hidden) or one.is_private or one.kind is bool
+    }
+
+
+def _help(name: str) -> str:
+    """An action's settings, one a line."""
+    lines = [INDEX[name].line]
+    for setting in _taken(name).values():
+        shape = _schema(setting)
+        kind = shape.get("items", shape)
+        words = "|".join(kind["enum"]) if "enum" in kind else kind["type"]
+        many = "a list of " if setting.is_many else ""
+        lines.append(
+            f"{setting.name} ({many}{words if isinstance(words, str) else ' or '.join(words)}): {shape['description']}"
+        )
+    return "\n".join(lines if lines[1:] else [*lines, "It takes no settings."])
 
 
 def _tools() -> Iterator[types.Tool]:
     import mcp_types as types
 
-    for name in TOOLS:
-        question = question_called(name)
-        taken = {
-            setting.name: _schema(setting)
-            for setting in settings_of(question.settings)
-            if (setting.on_command and not setting.is_hidden) or setting.is_private or setting.kind is bool
+    for tool, actions in ACTIONS.items():
+        taken = {setting.name: setting for name in actions for setting in _taken(name).values()}
+        common = {
+            name: {key: value for key, value in _schema(taken[name]).items() if key != "description"}
+            for name in _COMMON
+            if name in taken
         }
+        others = ", ".join(name for name in taken if name not in common)
+        own: dict[str, Any] = {
+            "action": {"enum": list(actions), "default": actions[0]},
+            "help": {"type": "boolean", "description": "Describe the action's settings instead."},
+            "details": {"type": "boolean", "description": "Add the whole document."},
+        }
+        also = f" More settings: {others}." if others else ""
         yield types.Tool(
-            name=name,
-            title=name.replace("_", " "),
-            description=INDEX[name].line or f"{name.replace('_', ' ').capitalize()}, as {name} of the dashboard.",
-            input_schema={"type": "object", "properties": taken, "additionalProperties": False},
-            output_schema=_output(question),
-            annotations=types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+            name=tool,
+            description="\n".join(f"{name}: {INDEX[name].line}" for name in actions) + also,
+            input_schema={"type": "object", "properties": own | common},
+            annotations=types.ToolAnnotations(read_only_hint=True),
         )
-
-
-def _output(question: Question[Any, Any]) -> dict[str, Any]:
-    """The envelope of the document; its result's own schema is in docs/schemas."""
-    parts: dict[str, Any] = {
-        "sentence": {"type": "string"},
-        "format": {"const": question.format},
-        "clusters": {"type": "array"},
-        "settings": {"type": "object"},
-        "result": {"type": ["object", "null"]},
-        "not_seen": {"type": "array"},
-    }
-    return {"type": "object", "properties": parts, "required": list(parts)}
 
 
 def _schema(one: Setting) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from planner.inventory.usage import usage_now
 from planner.kubernetes.clouds import clouds_of
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import POD
+from planner.kubernetes.names import is_qualified
 from planner.kubernetes.nodes import NO_POOL, has_local_ssd, node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap, Pod, Snapshot
@@ -271,7 +272,7 @@ def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     Raises
     ------
     InputError
-        When `by` is none of namespace, label:NAME, pool and workload.
+        When `by` is none of namespace, label:NAME, pool and workload, or no label can be called so.
     """
     found = holders(snapshot, asking_pods(snapshot), by)
     return None if _unseen_pods(snapshot) else found
@@ -291,6 +292,11 @@ def holders(
     if not label and by not in (NAMESPACE, POOL, WORKLOAD):
         what = f'"{by[:60]}" is nothing to share a bill out by'
         raise InputError(what, where="by", mend="Give namespace, label:NAME, pool or workload")
+    if label and not is_qualified(label):
+        mend = (
+            "Give the label's key: letters, digits, -, _ and ., 63 at most, with a domain/ before it where it has one"
+        )
+        raise InputError(f'"{label[:60]}" is no label\'s key', where="by", mend=mend)
     keys = workload_keys(snapshot) if by == WORKLOAD else {}
     spaces = {namespace.name: namespace.labels for namespace in snapshot.namespaces}
     each: dict[str, dict[tuple[str, Share], list[Amounts]]] = defaultdict(lambda: defaultdict(list))

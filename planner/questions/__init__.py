@@ -25,6 +25,7 @@ class Entry(Record, kw_only=False):
     room, line : of the help and the README, what it answers; without a room it has no command
     called : how its command is called where it stands within another one: that one, and the options that ask for it instead
     doing : what is being done while somebody waits
+    tool : of which tool for agents it is an action; "" where it needs more than a snapshot and settings
     is_recorded : it needs no settings, and is asked of every snapshot that a store keeps
     """
 
@@ -34,6 +35,7 @@ class Entry(Record, kw_only=False):
     called: str = ""
     doing: str = WORKING
     is_recorded: bool = False
+    tool: str = ""
 
 
 NOW: Final = "Now"
@@ -46,53 +48,55 @@ SETUP: Final = "Setup and operation"
 
 INDEX: Final[Mapping[str, Entry]] = {
     "rollout": Entry("rollout", ROLLOUTS, "Will this rollout finish? Why not, what would help, and what if others act meanwhile?",
-            doing="The rollout is played, other placements are tried, ways out looked for"),
-    "gate": Entry("gate", ROLLOUTS, "May this change be merged? Manifests against a policy, for pipelines."),
+            doing="The rollout is played, other placements are tried, ways out looked for", tool="rollout"),
+    "gate": Entry("gate", ROLLOUTS, "May this change be merged? Manifests against a policy, for pipelines.", tool="rollout"),
     "report": Entry("report", OVER_TIME, "The capacity review as one file: HTML that works offline, Markdown, CSV, JSON."),
     "diff": Entry("diff", OVER_TIME, "What differs between two snapshots, or after a what-if.",
-            doing="Both clusters are answered for and compared"),
-    "plan": Entry("plan", ROLLOUTS, "The least that makes every workload rollable, with its cost and order."),
+            doing="Both clusters are answered for and compared", tool="overview"),
+    "plan": Entry("plan", ROLLOUTS, "The least that makes every workload rollable, with its cost and order.", tool="overview"),
     "peak": Entry("peak", ROLLOUTS, "Which rollouts go at their autoscaler's highest replicas, and which only with few pods.",
-            "rollout --peak", doing="Every rollout is played at its autoscaler's highest replicas"),
+            "rollout --peak", doing="Every rollout is played at its autoscaler's highest replicas", tool="rollout"),
     "overview": Entry("overview", NOW, "Every workload's own rollout, were it changed now; GPUs by model.",
-            doing="Every workload's rollout is played", is_recorded=True),
+            doing="Every workload's rollout is played", is_recorded=True, tool="overview"),
     "in_flight": Entry("in_flight", ROLLOUTS, "Which rollouts are under way, since when; which make no progress.",
-            "rollout --in-flight"),
-    "strategies": Entry("strategies"),
-    "strategy_costs": Entry("strategy_costs", doing="Strategies are priced"),
-    "certificate": Entry("certificate", doing="All plans within the levers are looked at"),
+            "rollout --in-flight", tool="rollout"),
+    "strategies": Entry("strategies", line="Which update strategies no other beats, and which one is recommended.", tool="rollout"),
+    "strategy_costs": Entry("strategy_costs", line="What each strategy costs a month in spare GPUs.",
+            doing="Strategies are priced", tool="rollout"),
+    "certificate": Entry("certificate", line="All plans within the given levers that no other beats, or the proof that there is none.",
+            doing="All plans within the levers are looked at", tool="rollout"),
     "capacity": Entry("capacity", CAPACITY, "What is left, what still fits and where, what is stranded.",
-            doing="What still fits is counted", is_recorded=True),
+            doing="What still fits is counted", is_recorded=True, tool="capacity"),
     "seats": Entry("seats", CAPACITY, "Each GPU of each node: who holds it, and whose next pod would fit.",
-            "capacity --seats", is_recorded=True),
+            "capacity --seats", is_recorded=True, tool="capacity"),
     "what_if": Entry("what_if", CAPACITY, "The same answers after nodes are added, drained, lost, upgraded or tainted.",
-            "capacity --change", doing="The cluster is changed, and everything is answered for it again"),
+            "capacity --change", doing="The cluster is changed, and everything is answered for it again", tool="capacity"),
     "make_room": Entry("make_room", CAPACITY, "Which pods would have to move so that those that wait can start.",
-            doing="The fewest moves are looked for, and played"),
+            doing="The fewest moves are looked for, and played", tool="capacity"),
     "survive": Entry("survive", CAPACITY, "What one loss would break: each node, zone, rack; the spare that mends it.",
-            doing="Every loss is played"),
+            doing="Every loss is played", tool="survive"),
     "queues": Entry("queues", CAPACITY, "Kueue: who waits in which queue, for what; what would let it in, and what moving quota does.",
-            doing="Kueue's cycles are played"),
+            doing="Kueue's cycles are played", tool="capacity"),
     "costs": Entry("costs", MONEY, "What the cluster costs a month, by pool, and what of it is idle.",
-            doing="Nodes are priced, and the bill is shared out", is_recorded=True),
+            doing="Nodes are priced, and the bill is shared out", is_recorded=True, tool="costs"),
     "idle": Entry("idle", MONEY, "GPUs that pods hold and don't use: whose, since when, what they cost.",
             "costs --idle"),
     "savings": Entry("savings", MONEY, "Is a workload fit for spot, and what would it really save?",
-            "costs --spot", doing="Months on spot are played", is_recorded=True),
+            "costs --spot", doing="Months on spot are played", is_recorded=True, tool="costs"),
     "memory": Entry("memory", HEALTH, "Who is evicted and killed first, what lands in the cgroups, what a change would do.",
-            doing="Who goes first is worked out for every node", is_recorded=True),
-    "memory_what_if": Entry("memory.WHAT_IF"),
+            doing="Who goes first is worked out for every node", is_recorded=True, tool="health"),
+    "memory_what_if": Entry("memory.WHAT_IF", line="What another memory request or limit of one container would change.", tool="health"),
     "restarts": Entry("restarts", HEALTH, "What restarts or doesn't start, why, what is noise, and what would help.",
-            doing="What restarts is explained, and cures are put to the engine", is_recorded=True),
+            doing="What restarts is explained, and cures are put to the engine", is_recorded=True, tool="health"),
     "drift": Entry("drift", HEALTH, "The same service in several namespaces or clusters, side by side.",
-            doing="Environments are compared", is_recorded=True),
+            doing="Environments are compared", is_recorded=True, tool="health"),
     "findings": Entry("findings", NOW, "What is worth a person's attention, from every room that looks for it.",
-            "overview --findings", is_recorded=True),
-    "doctor": Entry("doctor", SETUP, "What can be read, what is missing, what that costs, and the rights to add."),
+            "overview --findings", is_recorded=True, tool="overview"),
+    "doctor": Entry("doctor", SETUP, "What can be read, what is missing, what that costs, and the rights to add.", tool="overview"),
     "fleet": Entry("fleet", CAPACITY, "Several clusters side by side: GPUs by model, what is stuck, the same workload.",
-            doing="Each cluster is answered for"),
+            doing="Each cluster is answered for", tool="capacity"),
     "where": Entry("where", CAPACITY, "Where would this fit? A shape or a manifest against several clusters.",
-            "fleet --shape --filename -f", doing="It is placed in each cluster"),
+            "fleet --shape --filename -f", doing="It is placed in each cluster", tool="capacity"),
     "trends": Entry("trends", OVER_TIME, "GPUs, cost and verdicts over time; since when, and when GPUs are full.",
             "store trends", doing="The store's snapshots are read day by day"),
     "commitments": Entry("commitments", OVER_TIME, "What 1- and 3-year commitments would have saved, and what they risk.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
+
+import msgspec
 
 from planner.capacity.changes import FORMS, Later, parse_later
 from planner.capacity.timeline import Beside
-from planner.ground.errors import ChangeError
+from planner.ground import typed
+from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import dataclass
 from planner.ground.settings import setting
 from planner.ground.sheet import Column
@@ -46,8 +48,18 @@ class MeanwhileSettings:
             raise ChangeError(what, where=str(self.then[0])[:120], mend="Ask for one or the other")
 
     def beside(self, limits: tuple[PoolLimits, ...], *, first: tuple[str, ...] = ()) -> Beside:
-        """What happens, with the pools' limits as far as they are known; `first`: `Beside.first`."""
-        texts = tuple(json.loads(self.applied)) if self.applied else ()
+        """What happens, with the pools' limits as far as they are known; `first`: `Beside.first`.
+
+        Raises
+        ------
+        InputError
+            When the manifests aren't a JSON list of texts: programs give them, so that anything may stand there.
+        """
+        try:
+            texts = typed.decode(self.applied, tuple[str, ...]) if self.applied else ()
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            mend = "Give each manifest as a text of the list, in the order of the events"
+            raise InputError("it isn't a JSON list of texts", where="then_manifests", mend=mend) from None
         return Beside(later=self.then, manifests=texts, limits=limits, first=first)
 
 
