@@ -17,6 +17,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.words import Text
 from planner.history.names import FORMAT
+from planner.inventory import stored
 from planner.inventory.masking import said
 from planner.kubernetes.records import FrozenMap, Pod, PodSpec, Snapshot
 
@@ -42,7 +43,7 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
     Raises
     ------
     InputError
-        When it is damaged, or of a format that isn't known.
+        When it is damaged, of a format that isn't known, or holds what no reader of a dump lets through.
     """
     try:
         found = typed.decode(data, _STORED, dec_hook=_Reader().read)
@@ -60,7 +61,13 @@ def decode(data: bytes | bytearray, where: str) -> Snapshot:
     events = tuple(
         one if (message := said(one.message)) == one.message else replace(one, message=message) for one in found.events
     )
-    return Snapshot(**others, pods=pods, events=events)  # messages that an earlier release kept as they were
+    snapshot = Snapshot(**others, pods=pods, events=events)  # messages that an earlier release kept as they were
+    try:
+        stored.check(snapshot)
+    except InputError as error:
+        what = f"{error.what} ({error.where})" if error.where else error.what
+        raise InputError(what, where=where, mend="Take another snapshot, and ask who wrote this one") from None
+    return snapshot
 
 
 def _written(value: Any) -> Any:

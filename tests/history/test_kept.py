@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,10 @@ from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice,
 from planner.questions.question import plain
 from planner.remedies import overview as overviews
 from planner.sources import demo
+from tests.architecture.tree import ROOT
 from tests.builders.objects import read_items
+from tests.quick import sample
+from tests.seen import each
 
 
 @pytest.mark.parametrize("read", [demo.read, demo.read_large])
@@ -127,6 +131,67 @@ def test_damage_is_said(damage: str) -> None:
         kept.decode(DAMAGE[damage](kept.encode(demo.read())), "snapshots/x")
     assert refused.value.where == "snapshots/x"
     assert refused.value.mend
+
+
+def _set(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(content: dict[str, Any]) -> None:
+        place: Any = content
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+_CONTAINER = ("pod_specs", 0, "containers", 0)
+HOSTILE: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
+    "amount": (_set("nodes", 0, "allocatable", "cpu", value=10**30), r"its allocatable of cpu is 1e\+30"),
+    "negative amount": (_set(*_CONTAINER, "requests", "cpu", value=-1), "its requests of cpu is -1"),
+    "number": (_set("workloads", 0, "replicas", value=2**63), r"its replicas is 9.22e\+18"),
+    "name": (_set("workloads", 0, "name", value="x$(reboot)"), "metadata.name"),
+    "namespace": (_set("pods", 0, "namespace", value="a b"), "metadata.namespace"),
+    "node of a pod": (_set("pods", 0, "node_name", value="`reboot`"), "node_name"),
+    "label": (_set("nodes", 0, "labels", "pool", value="<script>"), "the value of label pool"),
+    "label's key": (_set("pods", 0, "labels", "a b", value="c"), "a label's name"),
+    "container": (_set(*_CONTAINER, "name", value="A;b"), "a container's name"),
+    "resource": (_set("nodes", 0, "allocatable", "a b", value=1), "a resource's name"),
+    "a node twice": (lambda content: content["nodes"].insert(0, content["nodes"][0]), "its nodes aren't sorted"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_stored_snapshot_holds_what_a_dump_may_hold(what: str) -> None:
+    """A store isn't trusted: an amount of 10^30 would end the arithmetic, a name would reach a script."""
+    change, says = HOSTILE[what]
+    content = json.loads(kept.encode(demo.read()))
+    kept.decode(json.dumps(content).encode(), "snapshots/x")
+    change(content)
+    with pytest.raises(InputError, match=says) as refused:
+        kept.decode(json.dumps(content).encode(), "snapshots/x")
+    assert refused.value.where == "snapshots/x"
+    assert refused.value.mend
+
+
+def test_the_largest_amount_there_is_stays() -> None:
+    content = json.loads(kept.encode(demo.read()))
+    content["nodes"][0]["allocatable"]["example.com/x"] = 2**63 - 1
+    assert kept.decode(json.dumps(content).encode(), "x").nodes[0].allocatable["example.com/x"] == 2**63 - 1
+
+
+def test_what_was_recorded_of_every_kind_comes_back() -> None:
+    """No rule for stored snapshots refuses what a reader of a dump takes."""
+    folder = ROOT / "tests/conformance"
+    names = [
+        path
+        for one in ("rollouts", "rollouts4", "rollouts5", "queues", "drains", "growth")
+        for path in sorted((folder / one).glob("*.json*"))
+    ]
+    assert len(names) > 1_000
+    for path in each(sample(names[::10])):
+        data = path.read_bytes()
+        case = json.loads(gzip.decompress(data) if path.suffix == ".gz" else data)
+        snapshot = read_items(case["cluster"]["items"])
+        assert kept.decode(kept.encode(snapshot), path.name) == replace(snapshot, logs=()), path.name
 
 
 def test_what_is_kept_is_json_that_others_read() -> None:
