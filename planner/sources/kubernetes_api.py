@@ -288,13 +288,14 @@ class Api:
     def _follow(self, kind: str, path: str, answer: _Answer, number: int) -> tuple[list[Part], _Answer | None]:
         """The pages from `answer` on, whose first item has `number`; with the 410 that ended them too early, or None."""
         parts: list[Part] = []
-        empty = 0
+        empty, tokens = 0, set[str]()
         while answer.status == 200:
             page = answer.page
             if page is None:
                 what = "the answer isn't a list in JSON"
                 mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
                 raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
+            self._check_kind(kind, path, page)
             items = page.items or []
             empty = 0 if items else empty + 1
             self._pages_read += 1
@@ -309,10 +310,26 @@ class Api:
             token = page.metadata.continue_ if page.metadata else None
             if not token:
                 return parts, None
+            if token in tokens:  # it names a place in the list: who comes to it again goes round for ever
+                raise self._endless(path, "its list has no end: a continue token came twice")
+            tokens.add(token)
             answer = self._get(path, self._query(token))
         if answer.status == 410:
             return parts, answer
         raise self._failure(path, answer)
+
+    def _check_kind(self, kind: str, path: str, page: _Page) -> None:
+        """Refuse a list of something else, or none at all: its objects would be passed over, and the list be taken for an empty one.
+
+        Source: apimachinery `pkg/apis/meta/v1/types.go` `List`; kinds of other projects may call their lists as they like
+        (`CustomResourceDefinitionNames.listKind`).
+        """
+        wanted = f"{LISTED[kind].kind if kind in LISTED else kind}List"
+        is_it = page.kind == wanted or (kind in LISTED and page.kind is not None and page.items is not None)
+        if not is_it and (page.kind is not None or page.items is None):
+            what = f"the answer is {f'of kind {page.kind[:80]}' if page.kind else 'no list'}, not a {wanted}"
+            mend = "Check that the address is that of a Kubernetes API server and no proxy answers in its place"
+            raise SourceError(what, where=f"{self._name}, {path}", mend=mend)
 
     def _endless(self, path: str, what: str) -> SourceError:
         mend = "Check that the address is that of a Kubernetes API server; else give a file that kubectl get wrote"
@@ -360,6 +377,9 @@ class Api:
         with self._connection.get(path, query) as stream:  # closed whatever happens
             for piece in bounded.pieces(stream, self._deadline):
                 body += piece
+                if len(body) > LIMITS.page_bytes:
+                    what = f"one answer has more than {in_units(LIMITS.page_bytes)}, which no page of {self._page_size} objects has"
+                    raise self._endless(path, what)
                 self._left_bytes -= len(piece)
                 if self._left_bytes < 0:
                     what = f"its answers have more than {in_units(self._limit_bytes)}"

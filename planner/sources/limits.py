@@ -23,6 +23,7 @@ class SourceLimits(Record):
     # kubernetes api
     pages: int = 20_000  # of one reading: ten million objects at the usual size
     empty_pages: int = 20  # of one list, one after the other: a server may skip what is gone, not for ever
+    page_bytes: int = 256 * 2**20  # 500 objects of 512 KiB each; etcd takes 1.5 MiB of one
     # live
     refusals: int = 3  # of a watch, one after the other, before its kind is listed anew
     # manifests

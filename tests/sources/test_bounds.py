@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import socket
 import threading
@@ -9,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kubernetes import client
@@ -19,8 +22,9 @@ from planner.ground.records import replace
 from planner.inventory import account, archives
 from planner.inventory.archives import LARGEST_UNPACKED_BYTES
 from planner.inventory.limits import LIMITS as READING
-from planner.kubernetes.records import Severity
-from planner.sources import bounded, cluster, kubectl, node_pools, prices
+from planner.kubernetes.listed import LISTED
+from planner.kubernetes.records import Severity, Snapshot
+from planner.sources import bounded, cluster, kubectl, kubernetes_api, node_pools, prices
 from planner.sources.connection import Connection
 from planner.sources.kubernetes_api import Api
 from planner.sources.limits import LIMITS
@@ -180,6 +184,77 @@ def test_continue_tokens_without_an_end() -> None:
     assert sum(one.path == PODS for one in asked) <= LIMITS.empty_pages + 2
 
 
+def said_of_pods(answer: Callable[[Asked], Answer]) -> Snapshot:
+    """What is read of a server that says this of pods, and the rest as it was recorded."""
+    with api_server(lambda asked: answer(asked) if asked.path == PODS else as_recorded(asked)) as (configuration, _):
+        return Api(Connection(configuration, name="live"), sleep=lambda _: None).snapshot()
+
+
+SECRETS = {"kind": "SecretList", "apiVersion": "v1", "metadata": {}, "items": [{"metadata": {"name": "s"}}]}
+BOMB = Answer(headers={"Content-Encoding": "gzip"}, stream=iter([gzip.compress(b" " * (300 * 2**20))]))
+LIES: dict[str, tuple[Callable[[Asked], Answer], str]] = {
+    "another kind": (lambda _: Answer(body=SECRETS), "of kind SecretList, not a PodList"),
+    "another kind without items": (lambda _: Answer(body=SECRETS | {"items": []}), "of kind SecretList, not a PodList"),
+    "a Status that succeeded": (
+        lambda _: Answer(body={"kind": "Status", "apiVersion": "v1"}),
+        "of kind Status, not a PodList",
+    ),
+    "nothing in braces": (lambda _: Answer(body={}), "no list, not a PodList"),
+    "the same token": (lambda _: page("again", items=1), "a continue token came twice"),
+    "two tokens in turn": (
+        lambda asked: page("b" if asked.query.get("continue") == "a" else "a", items=1),
+        "came twice",
+    ),
+    "one page without an end": (lambda _: Answer(body="[" + " " * (2 * 2**20)), "one answer has more than 1 MiB"),
+    "a bomb": (lambda _: BOMB, "one answer has more than 1 MiB"),
+    "nested deeply": (lambda _: Answer(body='{"kind": "PodList", "items": ' + "[" * 200_000), "isn't a list in JSON"),
+    "many headers": (lambda _: Answer(body=SECRETS, headers={f"X-{n}": "a" for n in range(500)}), "no answer after"),
+    "items as a text": (lambda _: Answer(body={"kind": "PodList", "items": "none"}), "isn't a list in JSON"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_server_that_lies_about_its_pods_is_an_error_and_never_a_cluster_without_pods(
+    lie: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_api, "LIMITS", replace(kubernetes_api.LIMITS, page_bytes=2**20))
+    answer, says = LIES[lie]
+    with pytest.raises(SourceError, match=says):
+        said_of_pods(answer)
+
+
+def test_pods_that_are_odd_cost_themselves_only() -> None:
+    good = {"metadata": {"name": "good", "namespace": "a"}, "spec": {"containers": [{"name": "main"}]}}
+    deep: Any = {}
+    for _ in range(300):
+        deep = {"x": deep}
+    odd = [{"metadata": {"name": "deep", "namespace": "a"}, "spec": {"containers": [{"name": "main"}], "x": deep}}]
+    text = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [good, *odd]})
+    huge = text.replace(
+        '"items": [', '"items": [{"metadata": {"name": "huge", "namespace": "a"}, "spec": {"priority": 1e999}}, '
+    )
+    found = said_of_pods(lambda _: Answer(body=huge))
+    assert "good" in {pod.name for pod in found.pods}
+    assert "huge" not in {pod.name for pod in found.pods}
+    assert found.reading.unreadable == 1
+
+
+def test_an_empty_list_is_one_and_other_projects_call_theirs_as_they_like() -> None:
+    empty = said_of_pods(lambda _: Answer(body={"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": None}))
+    assert empty.pods == ()
+    assert empty.nodes
+    path = LISTED["rayclusters.ray.io"].paths[0]
+    listed = {"kind": "QueuedThings", "apiVersion": "ray.io/v1", "metadata": {}, "items": []}
+
+    def play(asked: Asked) -> Answer:
+        if asked.path == "/apis":
+            return Answer(body={"kind": "APIGroupList", "groups": [{"name": "ray.io"}]})
+        return Answer(body=listed) if asked.path == path else as_recorded(asked)
+
+    with api_server(play) as (configuration, _):
+        assert not Api(Connection(configuration, name="live")).snapshot().lacks("rayclusters.ray.io")
+
+
 def test_a_body_beyond_the_limit() -> None:
     def play(asked: Asked) -> Answer:
         return Answer(body="x" * 3_000_000) if asked.path == PODS else as_recorded(asked)
@@ -229,6 +304,8 @@ DRIPS = {
     "headers": (b"HTTP/1.1 200 OK\r\nX-A: ", b"a"),
     "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n", b" "),
     "chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    "nothing at all": (b"", b""),
+    "half a body, then nothing": (b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"kind": "PodL', b""),
 }
 
 
