@@ -13,6 +13,7 @@ import sys
 from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 import click
@@ -197,13 +198,21 @@ def main(argv: list[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's own pool of threads costs 25 ms and has nothing to do
     if os.getpid() == 1:  # of a container: the kernel gives process 1 no signal that it doesn't wait for itself
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    if sys.stderr is None:  # 2>&-
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:  # >&-
+        click.echo("headroom: standard output is closed. Send it to /dev/null where nobody reads it", err=True)
+        sys.exit(ExitStatus.BAD_INPUT)
     try:
         with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable(), parts.by(forked.way()):
-            _run(argv)
+            status = _run(argv)
     except BaseException as error:
         if not _is_interrupt(error):
             raise
-        sys.exit(ExitStatus.INTERRUPTED)
+        status = ExitStatus.INTERRUPTED
+    sys.exit(
+        status
+    )  # after what was raised is forgotten: its frames hold DuckDB's objects, which tell that they are left
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
@@ -239,24 +248,25 @@ def _hinted(error: click.ClickException) -> click.ClickException:
     return error
 
 
-def _run(argv: list[str] | None) -> None:
+def _run(argv: list[str] | None) -> int:
+    """The status of the command, whose known errors are told."""
     try:
         status = headroom.main(args=argv, prog_name="headroom", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         _hinted(error).show()
-        sys.exit(ExitStatus.BAD_INPUT)
+        return ExitStatus.BAD_INPUT
     except HeadroomError as error:
         if _is_interrupt(error):
             raise
         click.echo(f"headroom: {error}", err=True)
-        sys.exit(ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT)
+        return ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT
     except BrokenPipeError:
-        sys.exit(ExitStatus.ANSWERED)
+        return ExitStatus.ANSWERED
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of the output would be tried again at the end
         click.echo(f"headroom: the output can't be written: {error.strerror}. Make room where it goes", err=True)
-        sys.exit(ExitStatus.BAD_INPUT)
-    sys.exit(status if isinstance(status, int) else ExitStatus.ANSWERED)
+        return ExitStatus.BAD_INPUT
+    return status if isinstance(status, int) else ExitStatus.ANSWERED

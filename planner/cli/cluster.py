@@ -42,7 +42,7 @@ def _told(spec: str, snapshot: Snapshot, *, is_told: bool = True, is_replaced: b
     if not is_told or waiting.is_quiet():
         return snapshot
     for problem in snapshot.problems:
-        if problem.severity is Severity.ERROR or problem.code in (account.UNCHECKED, account.EXPIRES):
+        if problem.severity is Severity.ERROR or problem.code in (account.UNCHECKED, account.EXPIRES, account.LEFT_OUT):
             place = f"{problem.object}: " if problem.object else ""
             mend = f". {problem.mend}" if problem.mend else ""
             click.echo(f"headroom: warning: {place}{problem.what}{mend}", err=True)

@@ -21,6 +21,7 @@ from planner.cli.given import (
     say_age,
 )
 from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.progress import told_to
 from planner.ground.records import Record, replace
 from planner.ground.sheet import Listing
@@ -56,6 +57,7 @@ class Called(Record, kw_only=False):
     settings: Any
     values: Mapping[str, Any]
     history: History | None = None
+    left_out: tuple[str, ...] = ()  # of a store
 
 
 def _gpu_use(called: Called) -> dict[str, Any]:
@@ -179,12 +181,14 @@ def _called(question: Question[Any, Any], specs: tuple[str, ...], values: Mappin
     """What is read before anything is answered."""
     settings = settings_of(question.settings, specs, values)
     if Want.HISTORY in question.wants:
-        from planner.sources.store import Store, days_before
+        from planner.cli.store import there
+        from planner.sources.store import days_before
 
-        store, days = Store(specs[0]), values["last_days"]
+        store, days = there(specs[0]), values["last_days"]
         history = store.history(values["of_clusters"], None if days is None else days_before(time.time(), days))
         newest = {snapshot.cluster: snapshot for snapshot in store.snapshots(history.clusters)}
-        return Called(specs, [store.snapshot(stored) for stored in newest.values()], settings, values, history)
+        snapshots = [store.snapshot(stored) for stored in newest.values()]
+        return Called(specs, snapshots, settings, values, history, store.left_out)
     if Want.OTHERS in question.wants:
         return Called(specs, read_clusters(specs), settings, values)
     if other := values.get("other"):
@@ -243,7 +247,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         hooks.beside(called, found)
         if output_format == "text" or hasattr(found, "as_of"):
             say_age(_dated(found, given), called.snapshots[0].nodes)
-        return status
+        return _with_left_out(status, called)
 
     made = options.together(
         _argument(question),
@@ -256,6 +260,15 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
     return click.command(name.replace("_", "-"), cls=options.ShortHelp, help=question.about or INDEX[name].line)(
         made(command)
     )
+
+
+def _with_left_out(status: int, called: Called) -> int:
+    """The status, where entries of a store weren't read at least that it isn't known whole; they are named."""
+    if not called.left_out:
+        return status
+    from planner.cli.store import say_left_out
+
+    return int(gravest([ExitStatus(status), say_left_out(called.left_out)]))
 
 
 def tell(

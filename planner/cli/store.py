@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from planner.cli import terminal, waiting
 from planner.cli.output import output_option, write_document, write_rows
 from planner.ground import words
+from planner.ground.errors import InputError
+from planner.ground.exit_status import ExitStatus
 from planner.ground.tables import Row, as_text
 from planner.history import names
 from planner.history.schema import FORMAT
 from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 
+_MOST_LEFT_OUT: Final = 10
 _URL = click.argument("url", metavar="STORE")
 
 
@@ -33,9 +37,9 @@ def command() -> None:
 @_URL
 @click.option("--cluster", "clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable.")
 @output_option
-def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> None:
+def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> int:
     """The snapshots in the store, each as it is written where a command takes CLUSTER."""
-    store = Store(url)
+    store = there(url)
     rows: list[Row] = [
         {
             "cluster": stored.cluster,
@@ -45,6 +49,7 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> Non
         for stored in store.snapshots(clusters)
     ]
     _show(rows, output_format, empty="the store has no snapshot")
+    return say_left_out(store.left_out)
 
 
 @command.command("query")
@@ -53,12 +58,14 @@ def list_command(url: str, clusters: tuple[str, ...], output_format: str) -> Non
 @click.option("--cluster", "clusters", multiple=True, metavar="NAME", help="Of this cluster only; repeatable.")
 @click.option("--days", type=click.FloatRange(min=0), metavar="N", help="Of the last days only.")
 @output_option
-def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | None, output_format: str) -> None:
+def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | None, output_format: str) -> int:
     """What DuckDB answers to SQL over the tables of docs/store.md, each row once."""
     since = None if days is None else days_before(time.time(), days)
+    store = there(url)
     with bounded.memory():
-        found = Store(url).query(sql, clusters, since)
+        found = store.query(sql, clusters, since)
     _show([{name: _cell(one) for name, one in row.items()} for row in found], output_format, empty="no rows")
+    return say_left_out(store.left_out)
 
 
 @command.command("compact")
@@ -66,9 +73,9 @@ def query_command(url: str, sql: str, clusters: tuple[str, ...], days: float | N
 @click.option("--keep-days", type=click.IntRange(1), metavar="N", help="Delete days that are older.")
 @click.option("--grace", "grace_seconds", type=click.FloatRange(min=0), default=GRACE_SECONDS, show_default=True,
               metavar="SECONDS", help="How long readers may still need files that were joined.")  # fmt: skip
-def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> None:
+def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> int:
     """Join each day's files, delete what was joined before, and what no writer finished within a day."""
-    store = Store(url)
+    store = there(url)
     expired = store.expire(before=days_before(time.time(), keep_days)) if keep_days else 0
     done = store.compact(
         grace_seconds=grace_seconds,
@@ -78,6 +85,31 @@ def compact_command(url: str, keep_days: int | None, grace_seconds: float) -> No
         f"joined {words.count(done.joined, 'write')} in {words.count(done.partitions, 'day of a cluster', 'days of clusters')}, "
         f"deleted {words.count(done.deleted + expired, 'file')}"
     )
+    return say_left_out(store.left_out)
+
+
+def there(url: str) -> Store:
+    """The store at `url`.
+
+    Raises
+    ------
+    InputError
+        Where it is a folder that isn't there: a mistyped path would be an empty store for ever, and a CronJob's status 0.
+    """
+    store = Store(url)
+    if not store.is_there():
+        mend = "Check the path; headroom store snapshot makes a store"
+        raise InputError("there is no such store", where=store.url, mend=mend)
+    return store
+
+
+def say_left_out(left_out: Sequence[str]) -> ExitStatus:
+    """Say which entries of a store weren't read, on standard error; the status that stands for it."""
+    for reason in left_out[:_MOST_LEFT_OUT]:
+        click.echo(f"headroom: left out of the store: {reason}", err=True)
+    if len(left_out) > _MOST_LEFT_OUT:
+        click.echo(f"headroom: and {len(left_out) - _MOST_LEFT_OUT:,} more entries", err=True)
+    return ExitStatus.NOT_KNOWN if left_out else ExitStatus.ANSWERED
 
 
 def _cell(value: Any) -> object:

@@ -52,13 +52,15 @@ class Streak(Record):
 
 
 class History(Record):
-    """What was read; `moments`: (cluster, seconds since the epoch) of every snapshot, by time."""
+    """What was read; `moments`: (cluster, seconds since the epoch) of every snapshot, by time. `left_out`: what of the store wasn't
+    read, and why."""
 
     url: str
     moments: tuple[tuple[str, float], ...] = ()
     levels: tuple[Level, ...] = ()
     numbers: tuple[Number, ...] = ()
     streaks: tuple[Streak, ...] = field(default=())
+    left_out: tuple[str, ...] = ()
 
     @property
     def clusters(self) -> tuple[str, ...]:

@@ -67,6 +67,13 @@ def path_of(partition: Partition, name: str) -> str:
     return f"{FOLDER}/{partition.path}/{name}.json"
 
 
+def partition_of(path: str) -> Partition | None:
+    """The partition whose entry may be at `path`. Who may write below one cluster's folder names no other's
+    (``manifest/cluster=a/cluster=b/day=…``)."""
+    partition = Partition.in_path(path)
+    return partition if partition is not None and path.rpartition("/")[0] == f"{FOLDER}/{partition.path}" else None
+
+
 def table_path(partition: Partition, table: str, name: str) -> str:
     """Where a table's file of that name is."""
     return f"{TABLES}/{table}/{partition.path}/{name}{_PARQUET}"

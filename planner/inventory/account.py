@@ -31,6 +31,8 @@ UNCHECKED: Final = "certificate-unchecked"
 """The code of the finding that a live server's certificate isn't checked."""
 EXPIRES: Final = "certificate-expires"
 """The code of the finding that a certificate between us and a live server expires soon, or did."""
+LEFT_OUT: Final = "store-entry-left-out"
+"""The code of the finding that an entry of a store's manifest wasn't read."""
 
 _PARTLY: Final = "the input holds part of the"
 _ABSENT: Final = "the input holds no"

@@ -11,7 +11,9 @@ from typing import BinaryIO, Final
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import names
+from planner.inventory import account
 from planner.inventory.archives import Content, Walk, inflated
+from planner.inventory.findings import finding
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, demo, kubectl
 
@@ -74,8 +76,8 @@ def expanded(spec: str) -> tuple[str, ...]:
     from planner.sources.store import Store
 
     place = names.read_place(spec)
-    known = Store(place.url).clusters()
-    return tuple(str(names.Place(url=place.url, cluster=one)) for one in known) or (spec,)
+    known = dict.fromkeys(snapshot.cluster for snapshot in Store(place.url).snapshots())
+    return tuple(str(names.Place(url=place.url, cluster=cluster)) for cluster in known) or (spec,)
 
 
 def _is_kept(spec: str) -> bool:
@@ -109,4 +111,6 @@ def _stored(spec: str, limit_bytes: int | None) -> Snapshot:
     store = Store(place.url)
     stored = store.at(place, now=time.time())
     source = f"{stored.cluster}@{names.time_text(stored.taken_at)}"
-    return replace(store.snapshot(stored, limit_bytes=limit_bytes), source=source)
+    found = store.snapshot(stored, limit_bytes=limit_bytes)
+    left_out = tuple(finding(account.LEFT_OUT, why=why) for why in store.left_out)
+    return replace(found, source=source, problems=(*found.problems, *left_out))

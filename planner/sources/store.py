@@ -30,7 +30,7 @@ from pyarrow import fs
 
 from planner.ground.beside import table_beside
 from planner.ground.errors import InputError, NotKnownError, SourceError
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
 from planner.ground.words import duration
 from planner.history import kept, manifest, names
 from planner.history import levels as history
@@ -115,6 +115,16 @@ class Store:
         self.url = _shown(url)
         self._files, self._root = _file_system(url)
         self._is_local = isinstance(self._files, fs.LocalFileSystem)
+        self._refused: dict[str, InputError] = {}
+
+    def is_there(self) -> bool:
+        """Whether a store on a disk is a folder; of an object store nothing is asked: a bucket without objects has no folders."""
+        return not self._is_local or Path(self._root).is_dir()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The manifest's entries that weren't read so far, each with its reason: the rest of the store is answered for without them."""
+        return tuple(str(self._refused[path]) for path in sorted(self._refused))
 
     # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def write(self, cluster: str, snapshot: Snapshot, rows: Rows) -> bool:
@@ -195,7 +205,13 @@ class Store:
     def readings(
         self, clusters: Sequence[str] = (), since: float | None = None, until: float | None = None
     ) -> tuple[Reading, ...]:
-        """What is read for these clusters (all), of the days from `since` to `until`."""
+        """What is read for these clusters (all), of the days from `since` to `until`, without the entries that `left_out` names.
+
+        Raises
+        ------
+        InputError
+            When entries of these clusters and days are there, and none of them can be read.
+        """
         first, last = (None if moment is None else names.day_of(moment) for moment in (since, until))
         wanted = {
             partition: paths
@@ -205,6 +221,9 @@ class Store:
             and (last is None or partition.day <= last)
         }
         found = self._decoded([path for paths in wanted.values() for path in paths])
+        if not found:
+            for path in (path for paths in wanted.values() for path in paths if path in self._refused):
+                raise self._refused[path]
         return tuple(
             reading
             for partition, paths in sorted(wanted.items())
@@ -317,7 +336,7 @@ class Store:
         found = self._again_if_gone(read)
         if not found.moments:
             raise self._nothing()
-        return found
+        return replace(found, left_out=self.left_out)
 
     def _nothing(self) -> NotKnownError:
         mend = "headroom store snapshot writes one; headroom store list says what there is"
@@ -497,9 +516,9 @@ class Store:
         return done
 
     def _join(self, partition: Partition) -> int:
-        """Join the entries of a partition that are read; how many there were, 0 where there is one at most."""
+        """Join the entries of a partition that are read; how many there were, 0 where there is one at most, or one that can't be read."""
         found = manifest.readings(partition, list(self._entries(partition)))
-        if len(found) < 2:
+        if len(found) < 2 or partition in self._damaged():
             return 0
         tables = {}
         for name, table in NAMED.items():
@@ -515,11 +534,14 @@ class Store:
         return len(found)
 
     def expire(self, *, before: float) -> int:
-        """Delete every day that ended before the moment `before`; how many files went."""
+        """Delete every day that ended before the moment `before`; how many files went. A day of a cluster with an entry that
+        can't be read stays: what belongs to it isn't known."""
         last, deleted = names.day_of(before), 0
         for partition, paths in self._partitions().items():
             if partition.day < last:
                 entries = self._decoded(paths)
+                if partition in self._damaged():
+                    continue
                 files = {path for entry in entries.values() for path in entry.paths}
                 self._delete(paths)  # first, so that nobody reads what goes next
                 self._delete(sorted(files))
@@ -527,10 +549,14 @@ class Store:
         return deleted
 
     def _sweep(self, grace_seconds: float) -> int:
-        """Delete dominated entries whose time is over, then every old file that no entry names."""
+        """Delete dominated entries whose time is over, then every old file that no entry names; nothing of a day of a cluster with
+        an entry that can't be read, which may name any of its files."""
         now, named, gone = time.time(), set[str](), 0
-        for paths in self._partitions().values():
+        for partition, paths in self._partitions().items():
             found = self._decoded(paths)
+            if partition in self._damaged():
+                named |= {one for entry in found.values() for one in entry.paths}
+                continue
             below = manifest.dominated(found.values())
             late = [
                 path
@@ -545,12 +571,14 @@ class Store:
             gone += len(late) + len(going)
         if not named:  # no manifest at all: somebody lost it, and a copy of it may come back
             return gone
+        damaged = self._damaged()
         orphans = [
             path
             for folder in manifest.FOLDERS
             for half_written in (True, False)
             for path, modified_at in self._listed(folder, half_written=half_written)
             if (half_written or folder != manifest.FOLDER) and path not in named and now - modified_at > ORPHAN_SECONDS
+            if Partition.in_path(path) not in damaged
         ]
         self._delete(orphans)
         return gone + len(orphans)
@@ -561,9 +589,14 @@ class Store:
         found: dict[Partition, list[str]] = {}
         with self._told("read"):
             for path, _ in self._listed(manifest.FOLDER):
-                partition = Partition.in_path(path)
+                partition = manifest.partition_of(path)
                 if partition is not None and path.endswith(".json"):
                     found.setdefault(partition, []).append(path)
+                elif path.endswith(".json"):
+                    mend = "Ask who wrote this file, and delete it"
+                    self._refused[path] = InputError(
+                        "it stands where no entry of the manifest does", where=path, mend=mend
+                    )
         return {one: sorted(found[one]) for one in sorted(found)}
 
     def _entries(self, partition: Partition) -> Iterable[Entry]:
@@ -579,10 +612,17 @@ class Store:
                 if _is_gone(error):  # joined or expired since it was listed
                     return None
                 raise
+            except InputError as error:  # who may write one cluster's folder of a shared store stops no other's history
+                self._refused[path] = error.with_traceback(None)  # whose frames would hold this store and its files
+                return None
 
         with self._told("read"):
             found = dict(zip(paths, self._each(read, paths), strict=True))
         return {path: entry for path, entry in found.items() if entry is not None}
+
+    def _damaged(self) -> set[Partition | None]:
+        """Days of clusters with an entry that can't be read."""
+        return {manifest.partition_of(path) for path in self._refused} - {None}
 
     def _only_cluster(self) -> str:
         found = self.clusters()

@@ -146,9 +146,13 @@ def history() -> History:
         period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
     url, days = os.environ[VARIABLE], _PERIODS[period]
     try:
-        return _history(url, chosen, days)
+        found = _history(url, chosen, days)
     except HeadroomError as whole:
-        return _history(url, _readable(url, chosen or clusters(), days, whole), days)
+        found = _history(url, _readable(url, chosen or clusters(), days, whole), days)
+    if found.left_out:
+        title = f"△ {words.count(len(found.left_out), 'entry', 'entries')} of the store couldn't be read"
+        st.warning(words.literal(found.left_out[0]), title=title)
+    return found
 
 
 def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: HeadroomError) -> tuple[str, ...]:

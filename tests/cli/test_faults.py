@@ -79,6 +79,40 @@ def test_output_that_finds_no_room_is_an_error_and_no_traceback(words: tuple[str
     assert found.stderr == "headroom: the output can't be written: No space left on device. Make room where it goes\n"
 
 
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """``headroom`` as a shell starts it, with its redirections."""
+    program = f"{sys.executable} -c 'from planner.cli import main; main()'"
+    return subprocess.run(
+        ["sh", "-c", line.replace("headroom", program, 1)], capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+def test_a_closed_output_is_a_sentence_and_no_traceback() -> None:
+    closed = shell("headroom overview demo >&-")
+    assert closed.returncode == 1
+    assert closed.stderr == "headroom: standard output is closed. Send it to /dev/null where nobody reads it\n"
+    assert shell("headroom overview demo >/dev/null").returncode == 0
+    without_errors = shell("headroom overview demo 2>&-")
+    assert without_errors.returncode == 0
+    assert without_errors.stdout.startswith("5 of 20 workloads")
+
+
+def test_a_question_to_a_store_ends_without_words_of_a_library(tmp_path: Path) -> None:
+    """nanobind writes a line of each of DuckDB's objects that is there at the end."""
+    store = str(tmp_path / "store")
+    assert headroom("store", "snapshot", "demo", "--store", store).returncode == 0
+    for words, status in (
+        (("query", store, "SELECT 1"), 0),
+        (("query", store, "SELEC"), 1),
+        (("commitments", store), 4),  # too short a history to say
+        (("query", str(tmp_path / "nowhere"), "SELECT 1"), 1),
+    ):
+        told = headroom("store", *words)
+        assert told.returncode == status, told.stderr
+        assert "leaked" not in told.stderr, words
+        assert bool(told.stderr) == (status == 1), words
+
+
 def test_a_place_that_may_not_be_written_is_said() -> None:
     found = headroom("store", "snapshot", "demo", "--store", READ_ONLY)
     assert found.returncode == 1

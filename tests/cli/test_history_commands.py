@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from planner.cli import main, plain
@@ -55,6 +56,68 @@ def test_every_question_is_kept_with_its_facts(capsys: pytest.CaptureFixture[str
         capsys, "store", "query", str(tmp_path), "SELECT count(*) AS n FROM facts WHERE metric = 'cost'", "-o", "csv"
     )
     assert csv[1] == "n\n1\n"
+
+
+def test_a_bad_entry_of_one_cluster_is_named_and_the_others_are_answered(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who may write one cluster's folder of a shared store stops nobody else's history."""
+    store = str(tmp_path / "st")
+    for day in (18, 19, 20):
+        words = ("--store", store, "--name", "demo", "--taken-at", f"2026-11-{day}T10:00Z")
+        assert run(capsys, "store", "snapshot", "demo", *words)[0] == 0
+    asked = (
+        ("list", store), ("query", store, "SELECT count(DISTINCT snapshot) AS n FROM nodes"), ("trends", store), ("commitments", store),
+        ("compact", store),
+    )  # fmt: skip
+    before = {words: run(capsys, "store", *words) for words in asked}
+    assert [(status, err) for status, _, err in before.values()] == [(0, ""), (0, ""), (0, ""), (4, ""), (0, "")]
+    (tmp_path / "victim.txt").write_text("precious")
+    folder = tmp_path / "st/manifest/cluster=evil/day=2020-01-01"
+    folder.mkdir(parents=True)
+    entry = {"name": "20200101T000000.000000Z-abc", "written_at": 1577836800.0, "parts": ["20200101T000000.000000Z-aa"]}
+    entry |= {"files": {"facts": "../victim.txt"}, "snapshots": {}, "format": "headroom.manifest/v1"}
+    (folder / f"{entry['name']}.json").write_text(json.dumps(entry))
+    for command in asked:
+        status, out, err = run(capsys, "store", *command)
+        assert status == 4, command
+        assert out == before[command][1], command
+        assert err.startswith("headroom: left out of the store: manifest/cluster=evil/day=2020-01-01/"), command
+        assert len(err.splitlines()) == 1
+    assert run(capsys, "store", "compact", store, "--keep-days", "400")[0] == 4
+    assert (tmp_path / "victim.txt").read_text() == "precious"
+    assert run(capsys, "overview", f"store:{store}#demo")[0] == 0
+    assert run(capsys, "fleet", f"store:{store}")[0] == 0
+    assert run(capsys, "store", "query", store, "SELECT 1", "--cluster", "evil")[0] == 1, (
+        "nothing else is there to answer from"
+    )
+
+
+@pytest.mark.parametrize("words", [("list",), ("compact",), ("trends",), ("query", "SELECT 1")])
+def test_a_mistyped_store_is_an_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """A CronJob that compacts a folder that isn't there would succeed every night."""
+    command, *more = words
+    status, out, err = run(capsys, "store", command, str(tmp_path / "st0re"), *more)
+    assert (status, out) == (1, "")
+    assert "there is no such store" in err
+    (tmp_path / "store").mkdir()
+    assert run(capsys, "store", command, str(tmp_path / "store"), *more)[2].find("there is no such store") == -1
+
+
+def test_a_stored_amount_beyond_64_bits_is_refused_by_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(capsys, "store", "snapshot", "demo", "--store", str(tmp_path), "--name", "demo")[0] == 0
+    (packed,) = (tmp_path / "snapshots").rglob("*.json.zst")
+    with pa.CompressedInputStream(pa.BufferReader(packed.read_bytes()), "zstd") as stream:
+        content = json.loads(stream.read())
+    content["nodes"][0]["allocatable"]["cpu"] = 10**30
+    packed.write_bytes(pa.compress(json.dumps(content).encode(), codec="zstd", asbytes=True))
+    for command in ("overview", "capacity", "findings"):
+        status, out, err = run(capsys, command, f"store:{tmp_path}#demo")
+        assert (status, out) == (1, "")
+        assert "its allocatable of cpu is 1e+30" in err
+        assert content["nodes"][0]["name"] in err
 
 
 def test_one_of_several_that_fails_leaves_the_others_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from planner.ground.errors import HeadroomError, InputError, NotKnownError, SourceError
 from planner.ground.records import replace
-from planner.history import kept, manifest
+from planner.history import kept, manifest, names
 from planner.history.levels import METRICS
 from planner.history.names import Partition, Place, encoded, snapshot_id, time_text
 from planner.history.rows import Answered, Rows, rows_of
@@ -299,13 +299,12 @@ def test_an_entry_that_names_other_files_deletes_and_reads_none(url: str, clock:
     write(store, "prod", later(0))
     theirs = next(iter(store.readings(("prod",))[0].entry.files.values()))
     evil(store, theirs)
-    for do in (
-        lambda: store.expire(before=clock),
-        lambda: store.compact(grace_seconds=0),
-        lambda: store.query("SELECT * FROM facts", ("evil",)),
-    ):
-        with pytest.raises(HeadroomError, match="no file of this cluster and day"):
-            do()
+    with pytest.raises(HeadroomError, match="no file of this cluster and day"):
+        store.query("SELECT * FROM facts", ("evil",))
+    there = {path for folder in manifest.FOLDERS for path, _ in store._listed(folder)}
+    store.expire(before=clock - 365 * 86_400)
+    store.compact(grace_seconds=0)
+    assert {path for folder in manifest.FOLDERS for path, _ in store._listed(folder)} == there
     with pytest.raises(HeadroomError, match="leads out of the store"):
         store._get("../victim.txt")
     with pytest.raises(HeadroomError, match="leads out of the store"):
@@ -321,9 +320,51 @@ def test_what_stands_beside_the_store_stays_whatever_it_says(tmp_path: Path, clo
     store = Store(str(tmp_path / "st"))
     write(store, "prod", later(0))
     evil(store, "../victim.txt")
-    with pytest.raises(HeadroomError):
-        store.expire(before=clock)
+    store.expire(before=clock)
     assert victim.read_text() == "precious"
+    assert [row.cluster for row in store.snapshots(("prod",))] == [], "the other cluster's day was old, and went"
+    assert "no file of this cluster and day" in "".join(store.left_out)
+
+
+def test_who_writes_one_clusters_folder_stops_no_others_history(url: str, clock: float) -> None:
+    store = Store(url)
+    for number in range(3):
+        write(store, "prod", later(number))
+    evil(store, "../victim.txt")
+    astray = "manifest/cluster=evil/cluster=prod/day=2026-11-17/x.json"  # it is no day of prod's
+    if store._is_local:
+        Path(store._path(astray)).parent.mkdir(parents=True)
+    store._put(astray, b"{}")
+    assert {row.cluster for row in store.snapshots()} == {"prod"}
+    assert store.query("SELECT count(DISTINCT snapshot) AS n FROM nodes") == [{"n": 3}]
+    assert store.history().clusters == ("prod",)
+    assert [len(why.split(". ")[0]) > 20 for why in store.history().left_out] == [True, True], "each is named"
+    done = store.compact(grace_seconds=0)
+    assert done.joined == 3
+    assert store.query("SELECT count(DISTINCT snapshot) AS n FROM nodes") == [{"n": 3}]
+    good = Store(url)
+    store._delete([astray, *(path for path, _ in store._listed("manifest/cluster=evil"))])
+    assert good.snapshots() == store.snapshots()
+    assert good.left_out == (), "opposite: nothing is left out of a whole store"
+
+
+def test_a_day_with_a_damaged_entry_keeps_its_files(tmp_path: Path, clock: float) -> None:
+    """What the entry named isn't known: compaction would take its files for nobody's."""
+    store = Store(str(tmp_path / "st"))
+    for number in range(2):
+        write(store, "prod", later(number))
+    first = next(iter(store.readings(("prod",)))).entry
+    place = manifest.path_of(Partition("prod", names.day_of(later(0).taken_at)), first.name)
+    whole = store._get(place)
+    store._put(place, b"{")
+    for path in (tmp_path / "st").rglob("*.*"):
+        os.utime(path, (clock - 2 * ORPHAN_SECONDS,) * 2)
+    anew = Store(str(tmp_path / "st"))
+    anew.compact(grace_seconds=0)
+    anew.expire(before=clock + 86_400)
+    assert len(anew.left_out) == 1
+    store._put(place, whole)
+    assert Store(str(tmp_path / "st")).query("SELECT count(DISTINCT snapshot) AS n FROM nodes") == [{"n": 2}]
 
 
 def test_a_link_in_a_store_leads_nowhere(tmp_path: Path, clock: float) -> None:
