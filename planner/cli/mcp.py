@@ -61,8 +61,8 @@ _COMMON: Final = (
     "workload", "manifest", "replicas", "max_surge", "max_unavailable", "strategy", "then", "changes", "shape", "namespace", "service",
 )  # fmt: skip
 """Settings whose types stand in the tools; of the others the names do."""
-_MOST_LINES: Final = 10
-_MOST_LETTERS: Final = 500  # of a line
+_LINES_SHOWN: Final = 10
+_LETTERS_OF_A_LINE: Final = 500  # of a line
 _SAME_LETTERS: Final = 40  # a cell as long that the sentence has already is left out
 ANSWER_SECONDS: Final = 120.0
 _LOOK_SECONDS: Final = 0.25
@@ -306,12 +306,12 @@ def _scalar(setting: Setting, value: Any) -> Any:
 def _text(question: Question[Any, Any], found: Any) -> str:
     """The sentence and at most ten lines: what it isn't sure of, then each listing's first rows."""
     sentence = str(getattr(found, "sentence", ""))
-    lines = [f"not sure: {doubt.sentence}" for doubt in getattr(found, "doubts", ())][: _MOST_LINES // 2]
+    lines = [f"not sure: {doubt.sentence}" for doubt in getattr(found, "doubts", ())][: _LINES_SHOWN // 2]
     every = [
         *lines,
         *(line for listing in question.listings if listing.is_shown for line in _lines(listing, found, sentence)),
     ]
-    shown = [printable(line, one_line=True) for line in every[:_MOST_LINES]]
+    shown = [printable(line, one_line=True) for line in every[:_LINES_SHOWN]]
     more = [f"… and {len(every) - len(shown):,} more lines (details: true)"] if len(every) > len(shown) else []
     return "\n".join([printable(sentence), *shown, *more])
 
@@ -323,7 +323,7 @@ def _lines(listing: Listing[Any, Any], found: Any, sentence: str) -> Iterator[st
         for one in items:
             verdict = listing.verdict(one) if listing.verdict is not None else None
             head = f"{WORD[verdict].lower()}: " if verdict is not None else ""
-            yield head + ", ".join(listing.line(one).replace("\t", "  ").splitlines())[:_MOST_LETTERS]
+            yield head + ", ".join(listing.line(one).replace("\t", "  ").splitlines())[:_LETTERS_OF_A_LINE]
         return
     known = sentence.lower()
     for row in listed(listing, found, items):
@@ -331,7 +331,7 @@ def _lines(listing: Listing[Any, Any], found: Any, sentence: str) -> Iterator[st
         for head, cell in row.items():
             words = "" if cell is None or cell is False else str(cell)
             is_told = len(words) > _SAME_LETTERS and words.rstrip(".").lower() in known
-            if words and not is_told and len(line) + len(head) + len(words) < _MOST_LETTERS:
+            if words and not is_told and len(line) + len(head) + len(words) < _LETTERS_OF_A_LINE:
                 line += f"{', ' if line else ''}{head} {words}"
         if line:
             yield line

@@ -20,7 +20,7 @@ from planner.history.schema import FORMAT
 from planner.sources import bounded
 from planner.sources.store import GRACE_SECONDS, Store, days_before
 
-_MOST_LEFT_OUT: Final = 10
+_ENTRIES_NAMED: Final = 10
 _URL = click.argument("url", metavar="STORE")
 
 
@@ -105,10 +105,10 @@ def there(url: str) -> Store:
 
 def say_left_out(left_out: Sequence[str]) -> ExitStatus:
     """Say which entries of a store weren't read, on standard error; the status that stands for it."""
-    for reason in left_out[:_MOST_LEFT_OUT]:
+    for reason in left_out[:_ENTRIES_NAMED]:
         click.echo(f"headroom: left out of the store: {reason}", err=True)
-    if len(left_out) > _MOST_LEFT_OUT:
-        click.echo(f"headroom: and {len(left_out) - _MOST_LEFT_OUT:,} more entries", err=True)
+    if len(left_out) > _ENTRIES_NAMED:
+        click.echo(f"headroom: and {len(left_out) - _ENTRIES_NAMED:,} more entries", err=True)
     return ExitStatus.NOT_KNOWN if left_out else ExitStatus.ANSWERED
 
 

@@ -217,7 +217,7 @@ LIES: dict[str, tuple[Callable[[Asked], Answer], str]] = {
 def test_a_server_that_lies_about_its_pods_is_an_error_and_never_a_cluster_without_pods(
     lie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubernetes_api, "LIMITS", replace(kubernetes_api.LIMITS, page_bytes=2**20))
+    monkeypatch.setattr(kubernetes_api, "LIMITS", replace(LIMITS, page_bytes=2**20))
     answer, says = LIES[lie]
     with pytest.raises(SourceError, match=says):
         said_of_pods(answer)
