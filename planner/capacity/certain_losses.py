@@ -46,6 +46,7 @@ class Outcome(Record):
     preempted : workload → its pods that were pushed out
     seconds : until the last that comes back is Ready; 0 where none does
     shapes : of the successors that wait → how many
+    unattached : of all of these, whose successors have a node and wait there for a volume that another node has
     """
 
     pods: int
@@ -56,6 +57,7 @@ class Outcome(Record):
     seconds: float
     shapes: Mapping[Shape, int]
     torn: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    unattached: int = 0
 
 
 class _Maker(Record, kw_only=False, eq=False):

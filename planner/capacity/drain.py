@@ -17,6 +17,7 @@ from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import deletes_with
 from planner.kubernetes.records import Finding, Severity
+from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.evicting import on_nodes
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
@@ -55,6 +56,7 @@ class DrainResult(Record):
     lost: tuple[str, ...]  # namespace/name of evicted pods without a controller: nothing makes them anew
     unjudged: tuple[tuple[str, int], ...]  # (what owns them, pods that are evicted): what makes them anew isn't played
     findings: tuple[Finding, ...]
+    unattached: int = 0  # pods made anew that have a node and wait there for a volume that another node has
 
 
 # ── the run ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -113,6 +115,7 @@ def described(cluster: Cluster, names: Sequence[str], run: EvictionRun) -> Drain
         lost=tuple(f"{pod.namespace}/{pod.name}" for pod in run.lost),
         unjudged=tuple(Counter(keys[pod.uid] for pod in run.moved if is_unplayed(cluster, pod)).most_common()),
         findings=_findings(run),
+        unattached=sum(pod.number > 0 for pod in run.simulation.attachments.waiting),
     )
     return replace(result, sentence=Text(_sentence(result)))
 
@@ -178,6 +181,9 @@ def _sentence(result: DrainResult) -> str:
         where = f"; {back}whether {several} of {listing([key for key, _ in result.unjudged])} {plural(result.unjudged[0][1], 'comes', 'come')} back isn't known"
     if fewer:
         where = f"; {fewer:,} of the new ones {plural(fewer, 'finds', 'find')} no node"
+    if result.unattached:
+        verb = plural(result.unattached, "waits", "wait")
+        where += f"; {result.unattached:,} of them {verb} there {VOLUME_ELSEWHERE}"
     if result.lost:
         where += f"; {gone_words(result.lost)}, which kubectl drain refuses without --force"
     if result.drained:

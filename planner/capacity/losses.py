@@ -17,6 +17,7 @@ from planner.capacity.evictions import settle
 from planner.ground import collector
 from planner.ground.vocabulary import LWS_GROUP_INDEX
 from planner.kubernetes.kinds import POD, kind_in
+from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.happenings import lose
 from planner.rollout.ownership import sets_by_key, workloads_by_key, workloads_by_owner
@@ -69,6 +70,8 @@ class Player:
         gone = lose(simulation, nodes)
         clock = Stopwatch(cluster, lambda _: None, lambda _: "")
         waited = settle(simulation, partial(_passes, simulation, clock, watch))
+        while simulation.attachments.detach_by_force():
+            waited += FORCED_DETACH_SECONDS + settle(simulation, partial(_passes, simulation, clock, watch))
         watch(simulation, clock.seconds + waited)
         drawn = (simulation, simulation.scheduler, simulation.attachments)
         self.has_chance = self.has_chance or simulation.orders > 0 or any(one.choices for one in drawn)
@@ -98,6 +101,8 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
     def workload(pod: LivePod) -> str:
         return owners.get(pod.owner, pod.owner) or POD.key(pod.namespace, pod.name)
 
+    # a pod that waited for its volume before the loss is none that the loss keeps
+    unattached = {pod for pod in simulation.attachments.waiting if pod.number > 0}
     fewer: Counter[str] = Counter()
     unplayed: Counter[str] = Counter()
     for pod in (*simulation.pods.by_index.values(), *simulation.queue.arrivals):
@@ -105,7 +110,8 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
             continue
         before = pods[pod.number] if pod.number < 0 else None
         had = before is not None and before.holds_room and before.deleted_at is None
-        fewer[workload(pod)] += had - (pod.is_bound and not (pod.is_gone or pod.is_terminating))
+        has = pod.is_bound and pod not in unattached and not (pod.is_gone or pod.is_terminating)
+        fewer[workload(pod)] += had - has
         unplayed[workload(pod)] += had and is_unplayed(cluster, pod)
     missing = {key: number for key, number in fewer.items() if number > 0}
     waiting = [arrival for arrival in simulation.queue.arrivals if not (arrival.is_bound or arrival.is_gone)]
@@ -118,6 +124,7 @@ def _told(simulation: Simulation, gone: Sequence[LivePod], seconds: float) -> Ou
         unknown=sum(min(number, unplayed[key]) for key, number in missing.items()),
         preempted=Counter(workload(pod) for pod in simulation.preempted),
         seconds=seconds if came else 0.0, shapes=Counter(pod.shape for pod in waiting if workload(pod) in missing),
+        unattached=sum(min(missing.get(key, 0), many) for key, many in Counter(map(workload, unattached)).items()),
     )  # fmt: skip
 
 

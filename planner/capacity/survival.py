@@ -34,6 +34,7 @@ from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import EMPTY, Pod, Snapshot
 from planner.pricing.model import PriceBook
 from planner.pricing.node import price_node
+from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, is_proven
 from planner.rollout.prepared import compiled
@@ -80,6 +81,7 @@ class Loss(Record):
     pods, back : that were there but for DaemonSets' and that come back elsewhere, or make another go for it
     missing : pods fewer than before once all is at rest, and whose
     waiting : of these, successors that wait for a node
+    unattached : of these, successors that have a node and wait there for a volume that another node has
     unknown : of these, whose controller isn't played: whether they come back isn't known
     preempted, pushed : pods that are pushed out, and whose
     seconds : until the last that comes back is Ready
@@ -102,6 +104,7 @@ class Loss(Record):
     pushed: tuple[Fewer, ...]
     seconds: float
     spare: tuple[Spare, ...] = ()
+    unattached: int = 0
 
     @property
     def is_survived(self) -> bool:
@@ -276,7 +279,7 @@ def _told(cluster: Cluster, lost: _Lost, found: Outcome, spare: tuple[Spare, ...
         nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=found.pods,
         back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=_fewer(found.missing, found.torn),
         waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=_fewer(found.preempted),
-        seconds=found.seconds, spare=spare,
+        seconds=found.seconds, spare=spare, unattached=found.unattached,
     )  # fmt: skip
 
 
@@ -576,6 +579,9 @@ def notes(made: Survival) -> list[str]:
             "Spare nodes are there before, and pods that wait today take them first. The spare is the cheapest that was found; "
             "no autoscaler adds any."
         )
+    if unattached := max((loss.unattached for loss in made.losses), default=0):
+        waits = f"{plural(unattached, 'has', 'have')} a node and {plural(unattached, 'waits', 'wait')} there {VOLUME_ELSEWHERE}"
+        found.append(f"Of a loss up to {count(unattached, 'pod')} {waits}: more nodes don't help.")
     found += [f"No {several(one)} were read: whether one holds an upgrade back isn't known." for one in made.unread]
     if any(not together.is_every for together in made.together):
         found.append("Of pools marked so not every choice of nodes was played.")

@@ -41,6 +41,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.selectors import tolerates_taints
+from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import take_away, these
 from planner.rollout.happenings import hear, hear_again, is_called
@@ -353,13 +354,16 @@ def _evict(case: ChangeCase) -> tuple[Snapshot, Step]:
     run = evict(cluster, these([place]))
     words = f"{case.change.target} evicted from {pod.node_name}"
     own = [one for one in run.made if pod.owner and one.owner == pod.owner.key(pod.namespace) and not one.is_gone]
-    is_done = bool(run.evicted) and any(one.is_bound for one in own) and not any(not one.is_bound for one in own)
+    away = [one for one in own if one in run.simulation.attachments.waiting]
+    is_done = bool(run.evicted and own) and all(one.is_bound for one in own) and not away
     if run.left:
         words = f"{case.change.target} can't be evicted: {run.left[0][2]}"
     elif not own:
         words += ": nothing makes it anew"
     elif is_done:
         words += f": its successor is on {', '.join(sorted({cluster.node_names[live_pod.node] for live_pod in own}))}"
+    elif away:
+        words += f": its successor is on {cluster.node_names[away[0].node]} and waits there {VOLUME_ELSEWHERE}"
     else:
         waiting = next(live_pod for live_pod in own if not live_pod.is_bound)
         words += f": its successor waits: {waiting.message or 'never tried'}"
@@ -382,12 +386,15 @@ def _delete(case: ChangeCase) -> tuple[Snapshot, Step]:
     bare = _bare(doomed)
     others = "" if gone == unknown + len(bare) else f", all{' others' if unknown or bare else ''} find another node"
     sentence += f", {after - before:,} of their successors find no node" if after > before else others
+    away = _unattached(snapshot) - _unattached(case.snapshot)
+    if away > 0:
+        sentence += f", {away:,} of them {plural(away, 'waits', 'wait')} there {VOLUME_ELSEWHERE}"
     if unknown:
         sentence += (
             f", of {count(unknown, 'pod')} it isn't known whether {plural(unknown, 'it comes', 'they come')} back"
         )
     sentence += f"; {gone_words(bare)}" if bare else ""
-    return snapshot, case.step(sentence, is_done=after <= before and not bare)
+    return snapshot, case.step(sentence, is_done=after <= before and away <= 0 and not bare)
 
 
 def _bare(pods: Iterable[LivePod]) -> list[str]:
@@ -423,6 +430,11 @@ def _made_anew(snapshot: Snapshot, gone: Sequence[LivePod]) -> Snapshot:
 
 def _nodes_text(names: Sequence[str]) -> str:
     return begin_with(names[0], "node") if len(names) == 1 else count(len(names), "node")
+
+
+def _unattached(snapshot: Snapshot) -> int:
+    """Pods that have a node and wait there for a volume that another node has."""
+    return len(Simulation(Cluster(snapshot)).attachments.waiting)
 
 
 def _waiting(snapshot: Snapshot) -> int:

@@ -16,6 +16,7 @@ from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of, goes_with_its_node, node_data
 from planner.kubernetes.records import Pod, PodDisruptionBudget, Workload
+from planner.rollout.attachments import sharing
 from planner.rollout.ownership import pods_of, sets_by_key, workloads_by_key
 from planner.rollout.simulation import Simulation
 from planner.rollout.timing import DEFAULT_STARTUP_SECONDS, learn_pod_times
@@ -42,6 +43,7 @@ class Stays(StrEnum):
     UNKNOWN_OWNER = "what makes them anew isn't in the snapshot"
     JOB = "their Job could fail"
     DATA = "their data is on the node's disk"
+    VOLUME = "another pod uses their volume, which one node has at a time"
     DEVICES = "they hold devices by claims"
     ANNOTATION = "an annotation forbids it"
     GANG = "they only work together"
@@ -84,7 +86,8 @@ def movable(cluster: Cluster, least: Least = Least.MOVES, prices: Prices | None 
     for number, pod in enumerate(snapshot.pods):
         if pod.holds_room and pod.deleted_at is None and not goes_with_its_node(pod):
             workload = known.get(keys[pod.uid])
-            why = _stays(cluster, pod, workload, running[keys[pod.uid]])
+            why = Stays.VOLUME if number in sharing(cluster) else None
+            why = why or _stays(cluster, pod, workload, running[keys[pod.uid]])
             if why is None:
                 some = budgets.get(pod.namespace, ())
                 kept_by = [is_shut for budget, is_shut in some if covers(budget, pod.namespace, pod.labels)]

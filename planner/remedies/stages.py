@@ -196,9 +196,15 @@ def replay(
             )
         )
         snapshot = replace(after, nodes=cluster.nodes)
-    waited = {pod.uid for pod in first.pods if pod.waits}
+    waited, bound = (
+        {pod.uid for pod in first.pods if does(pod)} for does in (lambda p: p.waits, lambda p: p.holds_room)
+    )
+    unattached = {
+        pod.uid for pod in run.simulation.attachments.waiting
+    } - bound  # on a node that doesn't get their volume
     starts = {pod.uid: pod.node_name for pod in snapshot.pods if pod.uid in waited and pod.node_name}
-    running = (sum(pod.holds_room for pod in one.pods) for one in (first, snapshot))
+    starts = {uid: node for uid, node in starts.items() if uid not in unattached}
+    running = (sum(pod.holds_room and pod.uid not in unattached for pod in one.pods) for one in (first, snapshot))
     return Replay(
         acts=tuple(acts), started={uid: node for uid, node in starts.items() if uid in uids}, held=tuple(held),
         missing=next(running) + len(starts) - next(running), preempted=preempted, snapshot=snapshot,

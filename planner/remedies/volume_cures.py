@@ -8,7 +8,7 @@ the volume is before that is taken off.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from planner.capacity.changes import Change, ChangeKind, Later, parse_later, tex
 from planner.capacity.timeline import Beside, timeline
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.vocabulary import HOSTNAME, TAINT_UNSCHEDULABLE
 from planner.ground.words import Text, listing
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import Workload
@@ -94,6 +94,7 @@ def _afterwards(run: Run, workload: Workload) -> Iterator[VolumeCure]:
         drains = [Later(after_seconds=at, change=Change(kind=ChangeKind.DRAIN, target=name)) for name in names]
         said = f"Drain {listing([f'node {name}' for name in names])} once it is stuck: the volume follows"
         yield VolumeCure(sentence=Text(said), then=text_of(drains))
+        yield from _cordoned(run, workload.key, names, at)
     if workload.traits.has_replicas and workload.replicas:
         scaled = [
             Later(
@@ -103,6 +104,21 @@ def _afterwards(run: Run, workload: Workload) -> Iterator[VolumeCure]:
         ]
         said = f"Scale it to 0 once it is stuck, and back to {workload.replicas:,} when its pods are gone"
         yield VolumeCure(sentence=Text(said), then=text_of(scaled))
+
+
+def _cordoned(run: Run, key: str, names: Sequence[str], at: float) -> Iterator[VolumeCure]:
+    """As a drain, for the pods that hold the volume alone: their successors can't come back to its node. Pods that the run made have no
+    name that anybody could evict."""
+    pods = {pod.number: pod for wait in volume_waits(run, key) for pod in wait.pods}
+    if not pods or max(pods) > 0:
+        return
+    shut = [Change(kind=ChangeKind.TAINT, target=name, value=f"{TAINT_UNSCHEDULABLE}:NoSchedule") for name in names]
+    gone = [Change(kind=ChangeKind.EVICT, target=f"{pod.namespace}/{pod.name}") for pod in pods.values()]
+    which = listing([f"{pod.namespace}/{pod.name}" for pod in pods.values()])
+    said = f"Cordon {listing([f'node {name}' for name in names])} once it is stuck, and evict {which} there: the volume follows"
+    steps = [Later(after_seconds=at, change=one) for one in shut]
+    steps += [Later(after_seconds=at + _STEP_SECONDS, change=one) for one in gone]
+    yield VolumeCure(sentence=Text(said), then=text_of(steps))
 
 
 def _holders(run: Run, key: str) -> list[int]:

@@ -18,10 +18,13 @@ from planner.ground.records import Record
 from planner.rollout.pods import Pods
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.pod import LivePod
+from planner.scheduling.shape import compile_shape
 from planner.scheduling.storage import Attached, ClaimKey, Volumes
 
 FORCED_DETACH_SECONDS = 360.0
 """After which a volume is taken off a node that doesn't say that it has unmounted it (`ReconcilerMaxWaitForUnmountDuration`)."""
+
+VOLUME_ELSEWHERE = "for a volume that another node has (Multi-Attach error)"
 
 
 class VolumeWait(Record, eq=False):
@@ -78,7 +81,11 @@ class Attachments:
             self.leave(pod)
 
     def keep(self, nodes: Iterable[int]) -> None:
-        """These nodes are gone: nobody says there that a volume is unmounted."""
+        """These nodes go: nobody says there that a volume is unmounted, which stays attached for some minutes."""
+        for volume in (
+            one for node in nodes for pod in self._pods.on(node) for one in self._volumes.held(pod.shape.storage)
+        ):
+            self._learn(volume)
         self._gone = self._gone.union(nodes)
 
     def take_out_of_service(self, node: int) -> None:
@@ -185,6 +192,19 @@ def _users(cluster: Cluster) -> dict[ClaimKey, list[int]]:
                 )
                 found.setdefault(key, []).extend(group.pods)
     return found
+
+
+@once_a_cluster
+def sharing(cluster: Cluster) -> frozenset[int]:
+    """The snapshot's pods on nodes whose volume one node has at a time, and that aren't the only ones to use it: of two such pods that come
+    to different nodes one waits for ever."""
+    pods, volumes, found = cluster.snapshot.pods, Volumes(cluster), set[int]()
+    for key, indices in cluster.remember(_users).items():
+        pod = pods[indices[0]]
+        if len(indices) > 1:
+            shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+            found.update(indices if any(one.key == key for one in volumes.held(shape.storage)) else ())
+    return frozenset(found)
 
 
 @once_a_cluster

@@ -278,6 +278,18 @@ def test_cures_are_played_before_they_are_told() -> None:
             assert asked(*objects, patch=cure.patch, new_revision=False).verdict is Verdict.COMPLETES
     full = asked(*only_room_elsewhere(), bound(), csi_driver())
     assert [cure.patch for cure in full.volume_cures if cure.patch] == []  # node a has no room for two
+    drained, cordoned, scaled = (str(cure.sentence) for cure in full.volume_cures)
+    assert drained == "Drain node a once it is stuck: the volume follows"
+    assert cordoned == "Cordon node a once it is stuck, and evict ml/store-1-0 there: the volume follows"
+    assert scaled.startswith("Scale it to 0 once it is stuck")
+
+
+def test_no_cure_evicts_a_pod_that_the_rollout_makes() -> None:
+    """Of two replicas it is a new pod that holds the volume in the end: nobody can name it beforehand."""
+    items = [node("a", cpu="2"), node("b", cpu="2"), *deployment("store", ["a", "a"], using(), strategy=rolling())]
+    found = asked(*items, bound(), csi_driver())
+    assert found.verdict is Verdict.STUCK
+    assert not any("evict:" in cure.then for cure in found.volume_cures)
 
 
 # ── recorded without attaching ───────────────────────────────────────────────────────────────────────────────────────
