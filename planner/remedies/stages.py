@@ -172,7 +172,7 @@ def replay(
     first, uids = cluster.snapshot, {cluster.snapshot.pods[number].uid for number in wanted}
     place = {pod.uid: number for number, pod in enumerate(first.pods)}
     snapshot, acts, held = first, list[Acted](), list[int]()
-    preempted = 0
+    preempted, unattached = 0, set[str]()
     for number, stage in enumerate((*stages, Stage()), 1):
         nodes = tuple(cordoned(node) if i in stage.shut else node for i, node in enumerate(cluster.nodes))
         now = Cluster(tried_again(replace(snapshot, nodes=nodes)))
@@ -195,13 +195,10 @@ def replay(
                 seconds=run.seconds,
             )
         )
+        unattached = {pod.uid for pod in run.simulation.attachments.waiting}
         snapshot = replace(after, nodes=cluster.nodes)
-    waited, bound = (
-        {pod.uid for pod in first.pods if does(pod)} for does in (lambda p: p.waits, lambda p: p.holds_room)
-    )
-    unattached = {
-        pod.uid for pod in run.simulation.attachments.waiting
-    } - bound  # on a node that doesn't get their volume
+    waited = {pod.uid for pod in first.pods if pod.waits}
+    unattached -= {pod.uid for pod in first.pods if pod.holds_room}  # left: on a node that doesn't get their volume
     starts = {pod.uid: pod.node_name for pod in snapshot.pods if pod.uid in waited and pod.node_name}
     starts = {uid: node for uid, node in starts.items() if uid not in unattached}
     running = (sum(pod.holds_room and pod.uid not in unattached for pod in one.pods) for one in (first, snapshot))

@@ -195,7 +195,8 @@ def test_agents_are_told(tmp_path: Path) -> None:
 
         async def ask(client: Client, manifest: str = yaml.safe_dump(changed(objects)[1])) -> Any:
             called = await client.call_tool("rollout", {"manifest": manifest})
-            return json.loads(called.content[0].text)["result"]
+            assert called.structured_content is not None
+            return called.structured_content["result"]
 
         result = asked(ask, cluster=str(cluster))
         assert result["verdict"] == ("stuck" if is_stuck else "completes")
