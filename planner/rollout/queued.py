@@ -64,7 +64,11 @@ _KUBEFLOW: Final = frozenset({"PyTorchJob", "TFJob", "XGBoostJob", "PaddleJob", 
 _PODS: Final = frozenset({POD.name, DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name})
 _MADE: Final = _ALWAYS | _KUBEFLOW | _PODS
 _PREFIX: Final = f"{queues.GROUP}/"
-_KNOWN: Final = frozenset({KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"})
+_LEVELS: Final = (f"{_PREFIX}podset-required-topology", f"{_PREFIX}podset-preferred-topology")
+_TOPOLOGY: Final = frozenset((*_LEVELS, f"{_PREFIX}podset-unconstrained-topology"))
+_KNOWN: Final = (
+    frozenset({KUEUE_QUEUE, KUEUE_PRIORITY_CLASS, f"{_PREFIX}managed", f"{_PREFIX}max-exec-time-seconds"}) | _TOPOLOGY
+)
 _KNOWN_OF: Final = {
     JOB.name: {KUEUE_LEAST_PODS}, POD.name: {KUEUE_POD_GROUP, KUEUE_GROUP_COUNT, f"{_PREFIX}retriable-in-group"},
 }  # fmt: skip
@@ -274,15 +278,32 @@ def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
             QueuedSet(
                 name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
                 least=int(least) if least.isdecimal() else None,
+                is_topological=_is_topological(after, each.template), level=_level(after, each.template),
             )
             for number, each in enumerate((*one.placed.sets, *one.placed.beside))
         )  # fmt: skip
     if after.groups is not None and after.worker_template is not None:
-        leader = QueuedSet(name="leader", count=1, spec=counted(after.template.spec))
-        worker = QueuedSet(name="worker", count=after.groups.size - 1, spec=counted(after.worker_template.spec))
-        return (leader, worker) if worker.count else (leader,)
-    number = after.replicas if after.kind == STATEFUL_SET.name else 1
-    return (QueuedSet(name="main", count=number, spec=counted(after.template.spec)),)
+        templates = {"leader": (1, after.template), "worker": (after.groups.size - 1, after.worker_template)}
+    else:
+        templates = {"main": (after.replicas if after.kind == STATEFUL_SET.name else 1, after.template)}
+    return tuple(
+        QueuedSet(
+            name=name, count=number, spec=counted(template.spec), is_topological=_is_topological(after, template),
+            level=_level(after, template),
+        )
+        for name, (number, template) in templates.items()
+        if number or name == "main"
+    )  # fmt: skip
+
+
+def _is_topological(after: Workload, template: Template) -> bool:
+    """Whether its pods ask for places in a topology; whether they fit isn't modelled, but that quota lacks shows all the same."""
+    return any(key in template.annotations or key in after.annotations for key in _TOPOLOGY)
+
+
+def _level(after: Workload, template: Template) -> str:
+    """The topology's level that they ask for."""
+    return next((one[key] for one in (template.annotations, after.annotations) for key in _LEVELS if key in one), "")
 
 
 def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:

@@ -6,7 +6,7 @@ Expected by hand from kueue at ff69552e79ad: `pkg/controller/jobs/{raycluster,ra
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -186,7 +186,30 @@ def served(namespace: str) -> Object:
 
 
 # ── places in a topology ─────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("key", ["podset-required-topology", "podset-preferred-topology", "podset-unconstrained-topology", "podset-slice-required-topology"])  # fmt: skip
+ASKS: Final = ("podset-required-topology", "podset-preferred-topology", "podset-unconstrained-topology")
+RACKS: Final = (
+    SPACE, flavor("f", topologyName="t"), local("a", "q"),
+    {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Topology", "metadata": {"name": "t"}, "spec": {"levels": [{"nodeLabel": "rack"}]}},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ASKS)
+def test_quota_that_lacks_lacks_wherever_the_racks_are(key: str) -> None:
+    """Too little is free before any place is looked for; with enough, whether it fits a rack isn't known."""
+    given = job(8, namespace="a")
+    given["spec"]["template"]["metadata"] = {"annotations": {f"kueue.x-k8s.io/{key}": "rack"}}
+    held = workload("a", "old", 8, held=("q", "f"))
+    found = asked(read([node("n", 8), *RACKS, queue("q", {"f": ("12",)}), held]), given)
+    assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.QUEUE)
+    assert "4 nvidia.com/gpu of f too few are free" in str(found.sentence)
+    found = asked(read([node("n", 8), *RACKS, queue("q", {"f": ("16",)}), held]), given)
+    assert found.verdict is Verdict.UNKNOWN
+    assert "whether it fits a topology isn't modelled" in str(found.sentence)
+    without = asked(cluster("100"), given)  # a flavor without a topology takes none that asks for one
+    assert (without.verdict, without.reason) == (Verdict.STUCK, Reason.QUEUE)
+
+
+@pytest.mark.parametrize("key", ["podset-slice-required-topology", "podset-group-name"])
 def test_places_near_to_each_other_are_not_known(key: str) -> None:
     """At each door, where it is said on the template, and of a flavor that has a topology."""
     one = ray()

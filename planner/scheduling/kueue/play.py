@@ -15,7 +15,7 @@ from planner.kubernetes.queues import FAIR_SINCE
 from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
-from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, reserves, run
+from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, nominate, reserves, run
 from planner.scheduling.kueue.requests import as_counted
 from planner.scheduling.kueue.standing import (
     ADMITTED,
@@ -76,11 +76,19 @@ class Verdict(Record):
     after: str = ""
 
 
-class _Play:
-    """`waiting`: by queue; `aside`: who doesn't fit for now; `shapes`: an entry of each kind that was set aside."""
+CHECKERS: Final = {
+    "kueue.x-k8s.io/provisioning-request": "a ProvisioningRequest: whether an autoscaler brings its nodes isn't known",
+    "kueue.x-k8s.io/multikueue": "MultiKueue: which cluster takes it isn't known",
+}
+"""An AdmissionCheck's controller → what hangs on it: kueue `apis/kueue/v1beta2/{provisioningrequestconfig,multikueue}_types.go`."""
 
-    def __init__(self, state: QuotaState, queues: Mapping[str, ClusterQueue]) -> None:
-        self.state, self.queues = state, queues
+
+class _Play:
+    """`waiting`: by queue; `aside`: who doesn't fit for now; `shapes`: an entry of each kind that was set aside; `checkers`: admission
+    check → its controller."""
+
+    def __init__(self, state: QuotaState, queues: Mapping[str, ClusterQueue], checkers: Mapping[str, str]) -> None:
+        self.state, self.queues, self.checkers = state, queues, checkers
         self.found: dict[str, Verdict] = {}
         self.places: dict[str, int] = {}
         self.tried: dict[str, list[dict[str, int]]] = {}
@@ -102,18 +110,23 @@ class _Play:
 
 def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     """Of every workload that waits, by key."""
-    made = _Play(state_of(snapshot, rules), {queue.name: queue for queue in snapshot.cluster_queues})
+    queues = {queue.name: queue for queue in snapshot.cluster_queues}
+    made = _Play(
+        state_of(snapshot, rules), queues, {check.name: check.controller for check in snapshot.admission_checks}
+    )
     _standing(made, snapshot)
     _cycles(made)
     _with_unknowns(made, snapshot)
-    return made.found | {verdict.key: verdict for verdict in _at_a_check(snapshot)}
+    return made.found | {verdict.key: verdict for verdict in _at_a_check(snapshot, made.checkers)}
 
 
-def _at_a_check(snapshot: Snapshot) -> Iterator[Verdict]:
+def _at_a_check(snapshot: Snapshot, checkers: Mapping[str, str]) -> Iterator[Verdict]:
     """Those that have quota, and wait for what is checked after it."""
     for one in snapshot.queued_workloads:
         if one.admitted_by and one.is_said(RESERVED) and not any(map(one.is_said, (ADMITTED, FINISHED, EVICTED))):
-            open_ones = [f"{check}: {state}" for check, state in one.checks.items() if state != "Ready"]
+            open_ones = [
+                f"{_check_words(checkers, check)}: {state}" for check, state in one.checks.items() if state != "Ready"
+            ]
             said = (
                 f"it has quota; not checked yet: {', '.join(open_ones)}"
                 if open_ones
@@ -246,7 +259,7 @@ def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
         checks = made.queues[one.queue].checks
         flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
         asked = [name for name, of in checks if not of or flavors & set(of)]
-        why = f"then checked: {', '.join(asked)}" if asked else ""
+        why = f"then checked: {', '.join(_check_words(made.checkers, name) for name in asked)}" if asked else ""
         outcome = Outcome.CHECK if asked else Outcome.LET_IN
         made.told(one, outcome, given=entry.assignment.sets, uses=entry.assignment.use, why=why)
         queue.pop(0)
@@ -276,6 +289,12 @@ def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
     return True, False
 
 
+def _check_words(checkers: Mapping[str, str], name: str) -> str:
+    """``nodes (a ProvisioningRequest: whether an autoscaler brings its nodes isn't known)``."""
+    said = CHECKERS.get(checkers.get(name, ""), "")
+    return f"{name} ({said})" if said else name
+
+
 def _wait(made: _Play, entry: Entry, *, is_tried_again: bool = False) -> None:
     """It is set aside; in a strict queue, and behind one that is tried again in every cycle, all behind it are."""
     one, queue = entry.wanting, made.waiting[entry.queue.name]
@@ -303,9 +322,10 @@ def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
 def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
     records = {workload.key: workload for workload in snapshot.queued_workloads}
+    today = state_of(snapshot, made.state.rules)  # nobody who waits has quota yet
     doubted: dict[str, str] = {}  # root → why
     for verdict in list(made.found.values()):
-        if (root := made.root(verdict.queue)) and (why := _not_modelled(made, verdict, records[verdict.key])):
+        if (root := made.root(verdict.queue)) and (why := _not_modelled(made, today, verdict, records[verdict.key])):
             doubted.setdefault(root, f"{verdict.key}: {why}")
             made.found[verdict.key] = _unknown(verdict, why)
     for queue in made.queues.values():
@@ -316,7 +336,8 @@ def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
         if workload.unmodelled and (root := made.root(workload.admitted_by)):
             doubted.setdefault(root, f"{workload.key} has {', '.join(workload.unmodelled)}, which isn't modelled")
     for key, verdict in list(made.found.items()):
-        if verdict.outcome in _HANG_ON_OTHERS and (why := doubted.get(made.root(verdict.queue), "")):
+        is_doubted = verdict.outcome in _HANG_ON_OTHERS and not _lacks_quota(today, verdict, records[key])
+        if is_doubted and (why := doubted.get(made.root(verdict.queue), "")):
             made.found[key] = _unknown(verdict, why)
 
 
@@ -330,8 +351,17 @@ def _unknown(verdict: Verdict, why: str) -> Verdict:
     )  # fmt: skip
 
 
-def _not_modelled(made: _Play, verdict: Verdict, record: QueuedWorkload) -> str:
-    if verdict.outcome not in _HANG_ON_OTHERS:
+def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> bool:
+    """Whether too little quota is free for it before anybody else is let in, and nobody may be evicted for it: then it waits, whatever a
+    topology or a check says to it and to others (`flavorassigner.go` assigns quota first)."""
+    if verdict.outcome is not Outcome.QUOTA or verdict.queue not in today.tree.queues:
+        return False
+    entry = nominate(today, wanting(record, verdict.queue))
+    return entry.assignment.mode != Mode.FIT and not entry.targets and not entry.is_still_looking
+
+
+def _not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+    if verdict.outcome not in _HANG_ON_OTHERS or _lacks_quota(today, verdict, record):
         return ""
     if record.unmodelled:
         return f"it has {', '.join(record.unmodelled)}, which isn't modelled"
