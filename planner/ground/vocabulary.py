@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -181,6 +182,7 @@ IN_TREE_PROVISIONERS: Final = {name: IN_TREE_DRIVERS[of] for name, of in _LISTS[
 """StorageClass provisioner → the CSI driver that makes its volumes."""
 
 
+@lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
     """Whether `name` is an extended resource: one with a domain outside ``kubernetes.io``, or a DeviceClass's implicit one.
 

@@ -16,7 +16,7 @@ import numpy as np
 from planner.capacity.evictions import cordoned, evict, tried_again
 from planner.ground.records import Record, replace
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Node, Snapshot
 from planner.remedies.fewest_moves import Moves, shape_of
 from planner.rollout.evicting import these
 from planner.rollout.simulation import Simulation
@@ -156,6 +156,20 @@ def _fits(state: State, shape: Shape, node: int) -> bool:
     return fits_on(state, shape, node) and state.free.item(PODS_ROW, node) > 0
 
 
+def _closed(cluster: Cluster, shut: frozenset[int]) -> tuple[Node, ...]:
+    """The nodes, of which some are cordoned."""
+    return tuple(cordoned(node) if place in shut else node for place, node in enumerate(cluster.nodes))
+
+
+def _begun(cluster: Cluster, shut: frozenset[int]) -> Cluster:
+    """The cluster of the first stage, the same in each draw."""
+    return _tried(cluster.snapshot, cluster.remember(_closed, shut))
+
+
+def _tried(snapshot: Snapshot, nodes: tuple[Node, ...]) -> Cluster:
+    return Cluster(tried_again(replace(snapshot, nodes=nodes)))
+
+
 # ── played ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def replay(
     cluster: Cluster,
@@ -174,8 +188,8 @@ def replay(
     snapshot, acts, held = first, list[Acted](), list[int]()
     preempted, unattached = 0, set[str]()
     for number, stage in enumerate((*stages, Stage()), 1):
-        nodes = tuple(cordoned(node) if i in stage.shut else node for i, node in enumerate(cluster.nodes))
-        now = Cluster(tried_again(replace(snapshot, nodes=nodes)))
+        nodes = cluster.remember(_closed, stage.shut)
+        now = cluster.remember(_begun, stage.shut) if snapshot is first else _tried(snapshot, nodes)
         here = {pod.uid: i for i, pod in enumerate(now.snapshot.pods)}
         asked = [here[first.pods[one].uid] for one in stage.evicts if first.pods[one].uid in here]
         run = evict(now, these(asked), seed=draw * 10_007 + number, watch=watch)

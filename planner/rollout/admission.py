@@ -198,9 +198,13 @@ _TOLERATED_SECONDS = 300  # kube-apiserver's --default-not-ready-toleration-seco
 
 def tolerating(spec: PodSpec) -> PodSpec:
     """`spec` with a toleration for the taint of each extended resource it asks for (ExtendedResourceToleration)."""
-    asked = {name for container in spec.containers + spec.init_containers for name in container.requests}
+    asked = {
+        name for one in spec.containers + spec.init_containers for name in one.requests if is_extended_resource(name)
+    }
+    if not asked:
+        return spec
     every = Toleration(operator="Exists", effect="NoSchedule")
-    added = tuple(replace(every, key=name) for name in sorted(asked) if is_extended_resource(name))
+    added = tuple(replace(every, key=name) for name in sorted(asked))
     new = tuple(toleration for toleration in added if toleration not in spec.tolerations)
     return replace(spec, tolerations=spec.tolerations + new) if new else spec
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import TypeVar, TypeVarTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import CPU, EPHEMERAL_STORAGE, HOSTNAME, MEMORY, PODS
-from planner.kubernetes.derived import Derived
+from planner.kubernetes.derived import Derived, Same
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.priorities import classes_in, priority
 from planner.kubernetes.records import FrozenMap, Labels, Node, NodeSelectorTerm, Pod, PodSpec, Snapshot
@@ -28,6 +28,8 @@ from planner.scheduling.happening import Happening
 
 IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
+LabelGroup = tuple[str, Labels, bool, CodeArray]
+"""Bound pods that are alike: namespace, labels, whether they are terminating, and the node of each."""
 BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 About = TypeVarTuple("About")
@@ -76,6 +78,26 @@ def _members(codes: CodeArray, count: int) -> list[NDArray[np.intp]]:
     """The places of each of `count` codes, ascending."""
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=count))[:-1]) if count else []
+
+
+def _kind(node: Node, identifying: frozenset[str]) -> object:
+    """What nodes of one class agree in."""
+    labels = frozenset(item for item in node.labels.items() if item[0] not in identifying)
+    return labels, node.taints, node.is_cordoned
+
+
+@lru_cache(maxsize=16)  # where pods are moved, one cluster after another has the same nodes
+def _told_apart(of: Same[tuple[Node, ...]]) -> tuple[frozenset[str], CodeArray, list[NDArray[np.intp]]]:
+    """The labels that tell nodes apart, each node's class, and the nodes of each class."""
+    values: dict[str, set[str]] = {}
+    for node in of.value:
+        for key, value in node.labels.items():
+            values.setdefault(key, set()).add(value)
+    limit = max(_ALIKE_LIMIT, len(of.value) // 4)
+    identifying = frozenset({HOSTNAME} | {key for key, seen in values.items() if len(seen) > limit})
+    classes: dict[object, int] = {}
+    codes = np.array([classes.setdefault(_kind(node, identifying), len(classes)) for node in of.value], dtype=np.int32)
+    return identifying, codes, _members(codes, len(classes))
 
 
 def once_a_cluster(make: Callable[[Cluster, *About], T]) -> Callable[[Cluster, *About], T]:
@@ -132,8 +154,7 @@ class Cluster:
         self.requested_total: IntArray = self.requested.sum(axis=1)
         self.namespace_labels: dict[str, Labels] = {n.name: n.labels for n in snapshot.namespaces}
         self._domains: dict[str, Domains] = {}
-        self.identifying_labels = self._identifying_labels()
-        self.node_class, self.class_members = self._node_classes(self.nodes)
+        self.identifying_labels, self.node_class, self.class_members = _told_apart(Same(self.nodes))
         self.priorities = classes_in(snapshot)
         self.smaller: Cluster | None = None  # the one that this is with more nodes, all else alike
         self.later: tuple[Happening, ...] = ()  # what happens to it while it is played, in its order
@@ -233,25 +254,13 @@ class Cluster:
             np.add.at(scored[1], nodes, size)
         return requested, scored
 
-    def _identifying_labels(self) -> frozenset[str]:
-        values: dict[str, set[str]] = {}
-        for node in self.nodes:
-            for key, value in node.labels.items():
-                values.setdefault(key, set()).add(value)
-        limit = max(_ALIKE_LIMIT, self.node_count // 4)
-        return frozenset({HOSTNAME} | {key for key, seen in values.items() if len(seen) > limit})
-
-    def _kind(self, node: Node) -> object:
-        """What nodes of one class agree in."""
-        names = self.identifying_labels
-        return frozenset(item for item in node.labels.items() if item[0] not in names), node.taints, node.is_cordoned
-
     def _node_classes(
         self, nodes: Iterable[Node], codes: CodeArray = _NO_NODES, members: Sequence[NDArray[np.intp]] = ()
     ) -> tuple[CodeArray, list[NDArray[np.intp]]]:
         """The classes of `nodes`, added at the end to those that there are: each node's, and the nodes of each."""
-        classes = {self._kind(self.nodes[some[0]]): code for code, some in enumerate(members)}
-        more = [classes.setdefault(self._kind(node), len(classes)) for node in nodes]
+        names = self.identifying_labels
+        classes = {_kind(self.nodes[some[0]], names): code for code, some in enumerate(members)}
+        more = [classes.setdefault(_kind(node, names), len(classes)) for node in nodes]
         codes = np.concatenate([codes, np.array(more, dtype=np.int32)])
         return codes, _members(codes, len(classes))
 
@@ -356,18 +365,18 @@ class Cluster:
         """Nodes that any of the terms selects: bool[node]."""
         return self.where(lambda node: terms_match(terms, node.labels, node.name), (HOSTNAME,))
 
-    def label_groups(self, namespace: str | None = None) -> list[tuple[str, Labels, bool, CodeArray]]:
+    def label_groups(self, namespace: str | None = None) -> list[LabelGroup]:
         """Bound pods by (namespace, labels, terminating) with the nodes they are on, for matching selectors.
 
         `namespace` leaves out the others'.
         """
         return self.remember(Cluster._label_groups).get(namespace, [])
 
-    def _label_groups(self) -> dict[str | None, list[tuple[str, Labels, bool, CodeArray]]]:
+    def _label_groups(self) -> dict[str | None, list[LabelGroup]]:
         nodes: dict[tuple[str, Labels, bool], list[CodeArray]] = {}
         for group in self.groups:
             nodes.setdefault((group.namespace, group.labels, group.is_terminating), []).append(group.nodes)
-        found: dict[str | None, list[tuple[str, Labels, bool, CodeArray]]] = {None: []}
+        found: dict[str | None, list[LabelGroup]] = {None: []}
         for (namespace, labels, ending), parts in nodes.items():
             entry = (namespace, labels, ending, np.concatenate(parts))
             found[None].append(entry)
@@ -381,6 +390,9 @@ class Cluster:
     @once_a_cluster
     def requested_below(self, priority: int) -> IntArray:
         """Requests of the snapshot's bound pods of a lower priority: int64[resource, node]; don't change it."""
+        if self.smaller is not None:  # nodes that have just come hold none of them
+            known = self.smaller.requested_below(priority)
+            return np.pad(known, [(0, now - then) for now, then in zip(self.requested.shape, known.shape, strict=True)])
         table = np.zeros_like(self.requested)
         for requests, _, groups in self.asked:
             lower = [group.nodes for group in groups if self.priority_of(group.spec) < priority]

@@ -20,7 +20,7 @@ from planner.ground.records import Record, dataclass, replace
 from planner.kubernetes.records import EMPTY, FrozenMap, HostPort, Labels, LabelSelector, PodSpec
 from planner.kubernetes.requests import host_ports
 from planner.kubernetes.selectors import is_empty, labels_match
-from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray
+from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, CodeArray, Domains, IntArray, LabelGroup
 from planner.scheduling.devices import Devices
 from planner.scheduling.shape import Shape, Term, compile_shape, compile_term
 from planner.scheduling.storage import Volumes, disks_of
@@ -123,6 +123,14 @@ class _Selected(Record, kw_only=False):
     selector: LabelSelector | None
     skips_terminating = True
 
+    def likely(self, cluster: Cluster) -> list[LabelGroup]:
+        """Groups that may be meant: of a selector that names labels, those that have the rarest of them."""
+        if is_empty(self.selector) or self.selector is None:
+            return []
+        known = cluster.remember(_by_label)
+        named = [known.get((self.only_in, *item), []) for item in self.selector.match_labels.items()]
+        return min(named, key=len) if named else cluster.label_groups(self.only_in)
+
     def matches(self, _: Cluster, namespace: str, labels: Labels) -> bool:
         return namespace == self.only_in and not is_empty(self.selector) and labels_match(self.selector, labels)
 
@@ -138,14 +146,26 @@ class _Matching(Record, kw_only=False):
         first = self.terms[0]
         return next(iter(first.namespaces)) if len(first.namespaces) == 1 and first.namespace_selector is None else None
 
+    def likely(self, cluster: Cluster) -> list[LabelGroup]:
+        return cluster.label_groups(self.only_in)
+
     def matches(self, cluster: Cluster, namespace: str, labels: Labels) -> bool:
         return all(term.matches(cluster, namespace, labels) for term in self.terms)
+
+
+def _by_label(cluster: Cluster) -> dict[tuple[str, str, str], list[LabelGroup]]:
+    """Groups of pods by namespace and each of their labels."""
+    found: dict[tuple[str, str, str], list[LabelGroup]] = {}
+    for group in cluster.label_groups():
+        for item in group[1].items():
+            found.setdefault((group[0], *item), []).append(group)
+    return found
 
 
 def _scan(cluster: Cluster, asked: _Selected | _Matching) -> IntArray:
     """The pods of the snapshot that are meant, by node: int64[node]."""
     by_node = np.zeros(cluster.node_count, dtype=np.int64)
-    for namespace, labels, is_terminating, nodes in cluster.label_groups(asked.only_in):
+    for namespace, labels, is_terminating, nodes in asked.likely(cluster):
         if not (asked.skips_terminating and is_terminating) and asked.matches(cluster, namespace, labels):
             np.add.at(by_node, nodes, 1)
     return by_node
