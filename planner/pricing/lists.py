@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final
 
 from planner.ground.errors import InputError
@@ -54,7 +55,7 @@ class PriceList(Record):
             return None
         column, usd, dates, size = header.index(region_id), dict[str, float](), dict[str, str](), ("", "", "", "")
         for cells in self._lines(machine_type):
-            if cells[column]:
+            if cells[column] and not _is_implausible(cells, column):
                 usd[cells[1]] = self._number(cells, column, region_id)
                 dates[cells[1]] = cells[6]
             size = (cells[2], cells[3], cells[4], cells[5]) if cells[2] else size
@@ -70,8 +71,18 @@ class PriceList(Record):
         """Where the list has a price of the machine type."""
         rows = list(self._lines(machine_type))
         return tuple(
-            name for at, name in enumerate(self._header()) if at >= len(KEPT) and any(cells[at] for cells in rows)
+            name
+            for at, name in enumerate(self._header())
+            if at >= len(KEPT) and any(cells[at] and not _is_implausible(cells, at) for cells in rows)
         )
+
+    def implausible(self, machine_type: str, region_id: str) -> tuple[str, float] | None:
+        """A price that is there and refused, as it stands, and the median of all regions; None where none is."""
+        header = self._header()
+        column = header.index(region_id) if region_id in header[len(KEPT) :] else -1
+        rows = self._lines(machine_type) if column >= 0 else ()
+        cells = next((one for one in rows if one[column] and _is_implausible(one, column)), None)
+        return None if cells is None else (cells[column], _median(cells))
 
     def _header(self) -> list[str]:
         return self.text[: self.text.find("\n")].split(",")
@@ -95,6 +106,29 @@ class PriceList(Record):
                 f'"{cells[column][:40]}" is not a price', where=f"{self.source}: {cells[0]} in {name}", mend=mend
             )
         return value
+
+
+_APART: Final = 3.0
+_FEWEST_REGIONS: Final = 5
+
+
+def _is_implausible(cells: Sequence[str], column: int) -> bool:
+    """Whether a price on demand is less than a third, or more than three times, the median of the type's regions: a slip in the list.
+
+    Azure's of 18 June 2026 has fifteen such (F64ams_v6 in newzealandnorth at 0.719, elsewhere about 7); all others lie between 0.33
+    and 2.4 times their median. Spot prices differ as much by nature.
+    """
+    if cells[1] != LIST_WAYS[0] or sum(map(bool, cells[len(KEPT) :])) < _FEWEST_REGIONS:
+        return False
+    try:
+        usual, usd = _median(cells), float(cells[column])
+    except ValueError:  # no price: `_number` says so
+        return False
+    return not usual / _APART <= usd <= usual * _APART
+
+
+def _median(cells: Sequence[str]) -> float:
+    return median(float(cell) for cell in cells[len(KEPT) :] if cell)
 
 
 def read_list(text: str, *, where: str, seller: str, source: str) -> PriceList:

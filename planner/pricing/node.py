@@ -103,6 +103,9 @@ def _lacking(book: PriceBook, cloud: Cloud, machine_type: str, region: str) -> s
     if any(one.seller == cloud.seller and one.find(machine_type, region) is not None for one in book.lists):
         return ""
     mend = "Give its price as a CSV of your own"
+    for one in book.lists:
+        if (odd := one.implausible(machine_type, region)) is not None:
+            return f"the list's price of {machine_type} in {region}, {odd[0]}, is refused: the median of its regions is {odd[1]:.4g}. {mend}"
     if not cloud.prices:
         return f"{machine_type} in {region} is {cloud.seller}'s, of which the book has no prices. {mend}"
     regions = book.places(machine_type)

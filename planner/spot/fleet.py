@@ -46,8 +46,9 @@ from planner.pricing.cents import shared_out
 from planner.pricing.cluster import ClusterCost, NodeCost, cluster_cost
 from planner.pricing.flexible import FLEXIBLE, flexible_usd_per_hour
 from planner.pricing.history import move_days, spot_moves
+from planner.pricing.machine import OWN_BILL
 from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
-from planner.pricing.node import price_node, unsold
+from planner.pricing.node import price_node, refresh_commands, unsold
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
 from planner.spot.economics import expected_saved_usd, percentiles
@@ -280,7 +281,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
             f"({', '.join(sorted({node_cost.node.price.machine_type for node_cost in demand}))})",
-            mend='Read it with "headroom costs --price-list refresh", or give prices of your own as a CSV',
+            mend=f"Read it with {_refreshed(snapshot)}, or give prices of your own as a CSV",
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
@@ -300,6 +301,13 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         ]
     )
     return _summed(_Plan(snapshot, prices, cost, demand, kinds, repacked, moves), kept_off, fitness, borne)
+
+
+def _refreshed(snapshot: Snapshot) -> str:
+    """What reads spot prices of the nodes' clouds; of those whose list has none, the bill."""
+    nodes = [node for node in snapshot.nodes if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
+    commands_known = refresh_commands(nodes)
+    return " and ".join(f'"{one}"' for one in commands_known) if commands_known else OWN_BILL
 
 
 def _borne(
@@ -910,7 +918,7 @@ def _sentence(found: FleetSavings) -> str:
         f"{packing}Spot would save {usd(found.expected_usd)} of the {usd(found.bill_usd)} a month{_band(found)}: {count(names, 'workload')} "
         f"{plural(names, 'moves', 'move')}, {gone} of {count(found.on_demand_nodes, 'on-demand node')} {plural(gone, 'goes', 'go')} "
         f"({usd(found.freed_usd - found.packing_usd)}), {count(found.spot_nodes, 'spot node comes', 'spot nodes come')} "
-        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)}{_moved(found)}: both are off."
+        f"({usd(found.spot_usd)}). Interruptions are expected to take {usd(found.interruptions_usd)}{_moved(found)}."
         f"{bound}{apart}"
     )
 
@@ -923,6 +931,6 @@ def _band(found: FleetSavings) -> str:
 def _moved(found: FleetSavings) -> str:
     """What moves of the spot price take."""
     if found.p5_usd == found.p95_usd:
-        return "; how far spot prices move isn't known, as there is no log of them"
+        return ", which are off. How far spot prices move isn't in it: there is no log of them"
     as_whose = "" if found.is_of_log else ", as Google's moved: no other cloud's log is there,"
-    return f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}"
+    return f", and moves of the spot price{as_whose} {usd(found.moving_prices_usd)}: both are off"

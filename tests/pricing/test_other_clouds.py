@@ -154,3 +154,35 @@ def test_the_cluster_s_fee_is_of_who_runs_it() -> None:
     assert not said("v1.36.2", "cloud.google.com/gke-nodepool")
     assert said("v1.36.2-eks-3025e55", "eks.amazonaws.com/nodegroup").startswith("EKS's management fee, $73.00")
     assert said("v1.36.2", "kubernetes.azure.com/agentpool").endswith("none in the Free tier")
+
+
+IMPLAUSIBLE = {
+    "newzealandnorth": ["F1ams", "F2ams", "F4ams", "F8ams", "F16ams", "F32ams", "F48ams", "F64ams", "F72iams"],
+    "brazilsoutheast": ["A8", "A9", "A10", "A11"],
+    "centralindia": ["D2as", "D16ads"],
+}
+
+
+def test_fifteen_slips_of_azures_list_are_refused_and_nothing_else_is() -> None:
+    """A tenth of what the type costs elsewhere (F64ams_v6 0.719, the median of its regions 6.925) is no price to reckon with."""
+    (azure,) = (one for one in embedded_book().lists if one.seller == "Azure")
+    found = {
+        (region, machine.removeprefix("Standard_").split("_")[0])
+        for machine in azure.machine_types
+        for region in azure.regions
+        if azure.implausible(machine, region) is not None
+    }
+    assert found == {(region, machine) for region, machines in IMPLAUSIBLE.items() for machine in machines}
+    assert azure.find("Standard_F64ams_v6", "newzealandnorth") is None
+    there = azure.find("Standard_F64ams_v6", "eastus")
+    assert there is not None
+    assert there.usd_per_hour["on-demand"] > 4
+    assert "newzealandnorth" not in azure.regions_of("Standard_F64ams_v6")
+
+
+def test_a_refused_price_is_told_with_what_is_usual() -> None:
+    labels = {INSTANCE_TYPE: "Standard_F64ams_v6", REGION: "newzealandnorth", "kubernetes.azure.com/agentpool": "cpu"}
+    size = FrozenMap({CPU: 64_000, MEMORY: 512 * 2**30})
+    found = price_node(embedded_book(), Node(name="n", labels=FrozenMap(labels), allocatable=size, capacity=size))
+    assert found.usd_per_hour is None
+    assert "0.719, is refused: the median of its regions is 6.925" in str(found.sentence)
