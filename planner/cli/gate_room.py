@@ -31,9 +31,7 @@ def rows(parts: Sequence[GatedWorkload]) -> list[Row]:
             " ": "–" if part.exception else SIGN[part.passes],
             "workload": part.workload,
             "room": _short(part),
-            "Ready at worst": f"{part.lowest_ready} of {part.replicas:,}"
-            if part.lowest_ready is not None
-            else "not known",
+            "Ready at worst": f"{part.lowest_ready} of {part.replicas:,}" if part.lowest_ready is not None else "–",
         }
         for part in parts
     ]

@@ -38,7 +38,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.remedies.rollout_warnings import read_timeout
 from planner.remedies.rollouts import growing, rollout
-from planner.remedies.without_cluster import fails_together, without_cluster
+from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
@@ -161,11 +161,7 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
     held = policy.holding(given.now)
     parts = [judged(part, None, policy, held) for part in found.parts]
     counted = [part for part in parts if part.exception is None]
-    status = gravest(EXIT[part.verdict] for part in counted if fails(part, policy))
-    if found.room is not None and len(counted) == len(parts) and fails_together(found, parts, policy):
-        status = gravest([status, EXIT[found.together]])
-    if status is ExitStatus.ANSWERED and any(part.refusals for part in counted):
-        status = ExitStatus.REFUSED
+    status = _status_of_room(found, parts, counted, policy)
     passes = status is ExitStatus.ANSWERED
     return GateAnswer(
         sentence=Text(gate_sentence(parts, counted, status) if parts else "passes: the manifest rolls nothing out"),
@@ -175,6 +171,16 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
         findings=apart(list(found.findings), passes=passes), doubts=found.doubts,
         without_cluster=True, room=found.room, rolls_nothing=found.rolls_nothing, notes=found.notes,
     )  # fmt: skip
+
+
+def _status_of_room(
+    found: WithoutCluster, parts: list[GatedWorkload], counted: list[GatedWorkload], policy: GatePolicy
+) -> ExitStatus:
+    """The gravest of what the policy refuses; where none is excepted, of all together too."""
+    status = gravest(EXIT[part.verdict] for part in counted if fails(part, policy))
+    if found.room is not None and len(counted) == len(parts) and fails_together(found, parts, policy):
+        status = gravest([status, EXIT[found.together]])
+    return ExitStatus.REFUSED if status is ExitStatus.ANSWERED and any(part.refusals for part in counted) else status
 
 
 def _alone(changes: Sequence[tuple[Change, Revision]], played: Callable[..., RolloutResult]) -> list[RolloutResult]:

@@ -387,6 +387,14 @@ class Files:
         """The same, read."""
         return self._snapshot(self.items(counts, places, rooms_elsewhere=rooms_elsewhere))
 
+    def read(self, items: list[Object]) -> Snapshot:
+        """Objects as the whole of a cluster."""
+        return self._snapshot(items)
+
+    def node(self, name: str, labels: Mapping[str, str], amounts: Mapping[str, int]) -> Object:
+        """A node with exactly so much, and pod slots ample."""
+        return _node(name, {HOSTNAME: name, ZONE: "zone-1", **labels}, amounts, self.minor)
+
     def _snapshot(self, items: list[Object], *, is_base: bool = False) -> Snapshot:
         """Every list was given, and most are empty: nothing else is there. Without `is_base` namespaces are told, too."""
         listed = tuple(kind for kind in wire.READ if not (is_base and kind == "Namespace"))

@@ -11,7 +11,9 @@ from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
 from planner.kubernetes.records import Finding
+from planner.kubernetes.updates import Way
 from planner.remedies.needed_room import Asked, asked, asked_together
+from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.rollout_warnings import rollout_warnings, timeouts
 from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
@@ -82,9 +84,13 @@ def without_cluster(
     ]  # fmt: skip
     rolls_nothing = [f"{one.object} (a hook of Helm's)" for one in files.manifest.findings if one.code == "helm-hook"]
     for placed in files.manifest.placed:
-        if placed.workload.kind in _ROLL_NOTHING:
-            rolls_nothing.append(placed.workload.key)
-        elif placed.workload.key not in singles:
+        key, document = placed.workload.key, files.documents.get(placed.workload.key, {})
+        way = way_of(placed, document)
+        if placed.workload.kind in _ROLL_NOTHING or way in ROLLS_NOTHING:
+            rolls_nothing.append(key)
+        elif key not in singles and way in (Way.BESIDE, Way.AFTER):
+            parts.append(_part(files, key, asked_anew(files, placed, document), None, is_more=False))
+        elif key not in singles:
             parts.append(untold(_not_played(placed)))
     parts += [untold(one) for one in files.manifest.unknown if one.key not in (*singles, *governing)]
     return WithoutCluster(
@@ -111,8 +117,8 @@ def fails_together(found: WithoutCluster, parts: Sequence[GatedWorkload], policy
 
 def _is_idle(files: Files, key: str) -> bool:
     """Whether it has no replicas, and no autoscaler gives it some: nothing rolls out."""
-    workload = files.workloads[key]
-    return workload.traits.has_replicas and workload.replicas == 0
+    workload = files.workloads.get(key)
+    return workload is not None and workload.traits.has_replicas and workload.replicas == 0
 
 
 def _not_played(placed: PlacedWorkload) -> UnknownObject:
@@ -182,7 +188,7 @@ def _sentence(found: Asked) -> str:
     if need.need is Need.NOTHING:
         sure = " (proven, for this workload alone)" if need.is_proven else ""
         numbers = f" at {_numbers(need)} replicas" if need.by_replicas else ""
-        return f"needs no spare room{numbers}: it completes on a full cluster{sure}; {_ready(need.lowest_ready, need.replicas * need.size)}"
+        return f"needs no spare room{numbers}: it completes on a full cluster{sure}{_ready_with(need)}"
     return f"{_room(need)}{_cure_words(need)}"
 
 
@@ -235,6 +241,10 @@ def _cure_words(need: RoomNeed) -> str:
 
 def _ready(lowest: int | None, replicas: int) -> str:
     return f"at worst {lowest} of {replicas:,} {'is' if replicas == 1 else 'are'} Ready"
+
+
+def _ready_with(need: RoomNeed) -> str:
+    return "" if need.lowest_ready is None else f"; {_ready(need.lowest_ready, need.replicas * need.size)}"
 
 
 def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:

@@ -117,11 +117,10 @@ class RoomNeed(Record):
 
 
 def _called(one: PodsToPlace) -> str:
-    """``1 leader``, ``2 pods of ml/app``."""
-    if one.role and not one.role.startswith("of "):
-        noun, _, of = one.role.partition(" ")
-        return f"{count(one.count, noun)}{f' {of}' if of else ''}"
-    return f"{count(one.count, 'pod')}{f' {one.role}' if one.role else ''}"
+    """``1 leader pod``, ``2 pods of ml/app``, ``2 worker pods of ml/app``."""
+    role, _, of = one.role.rpartition("of ") if "of " in one.role else (one.role, "", "")
+    noun = f"{role.strip()} pod" if role.strip() else "pod"
+    return f"{count(one.count, noun)}{f' of {of}' if of else ''}"
 
 
 def _asks(one: PodsToPlace) -> str:

@@ -13,6 +13,7 @@ from planner.questions.gate import GateSettings, answer
 from planner.remedies.needed_room import asked, asked_together
 from planner.remedies.tightest_cluster import Files, Place
 from planner.remedies.without_cluster import without_cluster
+from planner.rollout.answers import Verdict
 from planner.rollout.room_need import Need
 from tests.reference.simulation import simulate
 
@@ -292,7 +293,7 @@ def groups(surge: int, unavailable: int) -> Object:
 
 def test_a_group_is_one_place_with_a_node_for_each_of_its_pods() -> None:
     part = need_of(groups(1, 0))
-    assert "room for 1 more group (1 leader (1 CPU) and 2 workers (4 CPU))" in str(part.sentence)
+    assert "room for 1 more group (1 leader pod (1 CPU) and 2 worker pods (4 CPU))" in str(part.sentence)
     assert need_of(groups(0, 1)).room.need is Need.NOTHING
 
 
@@ -303,6 +304,37 @@ def test_a_blue_green_rollout_needs_room_for_each_of_its_pods() -> None:
     assert need_of(rollout).room.places == 3
     rollout["spec"]["strategy"] = {"canary": {"maxSurge": 0, "maxUnavailable": 1}}
     assert need_of(rollout).room.places == 0
+
+
+def test_a_ray_service_needs_a_list_of_pods_of_which_none_can_be_left_out() -> None:
+    head, worker = (
+        {"spec": {"containers": [{"name": "ray", "image": "r:1", "resources": {"requests": asks}}]}}
+        for asks in ({"cpu": "2"}, {"cpu": "4"})
+    )
+    cluster = {
+        "rayVersion": "2.40.0", "headGroupSpec": {"rayStartParams": {}, "template": head},
+        "workerGroupSpecs": [{"groupName": "gpu", "replicas": 2, "minReplicas": 2, "maxReplicas": 2, "rayStartParams": {}, "template": worker}],
+    }  # fmt: skip
+    service = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "app", "namespace": "ml"},
+               "spec": {"serveConfigV2": "applications: []", "rayClusterConfig": cluster}}  # fmt: skip
+    part = need_of(service)
+    assert "room for 3 more pods: 1 head pod (2 CPU) and 2 worker-gpu pods (4 CPU)" in str(part.sentence)
+    ray = {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": "app", "namespace": "ml"},
+        "spec": cluster,
+    }
+    found = without_cluster(json.dumps(ray), namespace="default", minor=36)
+    assert (found.parts, found.rolls_nothing) == ((), ("RayCluster/ml/app",))  # its pods stay as they are
+    ends_first = ray | {"spec": {**cluster, "upgradeStrategy": {"type": "Recreate"}}}
+    assert need_of(ends_first).room.need is Need.NOTHING
+
+
+def test_a_kind_whose_rollout_is_not_played_is_not_known() -> None:
+    clones = workload() | {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet"}
+    del clones["spec"]["strategy"]
+    assert need_of(clones).verdict is Verdict.UNKNOWN
 
 
 # ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────
