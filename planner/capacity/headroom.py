@@ -8,7 +8,9 @@ and whom, is said beside it. Where nodes can be judged one by one, the number is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, repeat
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +28,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Amounts, Container, Labels, NodeAffinity, PodSpec, ResourceQuota
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card, is_listed
-from planner.rollout.admission import Admission, quota_covers, usage
+from planner.rollout.admission import Admission, quota_covers, usage, volume_claim_usage
 from planner.rollout.pods import Pods
 from planner.rollout.simulation import Simulation, units_of_attempt
 from planner.scheduling.cluster import PODS_ROW, Cluster, IntArray
@@ -37,6 +39,7 @@ from planner.scheduling.scheduler import Scheduler
 from planner.scheduling.shape import Shape, Static, Term, compile_shape, seats
 from planner.scheduling.state import State, anti_terms
 
+_Group: TypeAlias = Sequence[tuple[Shape, int]]
 _UNLIMITED = np.iinfo(np.int64).max
 _NOT_MATCHING = {  # of several nodes, and of one
     Static.PASSES: ("match", "matches"),
@@ -123,21 +126,21 @@ def fit(cluster: Cluster, asked: PodShape, *, seed: int = 0, most: int = LIMITS.
     """
     if asked.group_size > 1:
         return _groups(cluster, asked, seed, most)
-    shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec, default_selector=asked.default_selector)
-    shape = _offered_so(cluster, asked.sharing, shape)
-    state = _state(cluster)
-    placed = _count(state, shape)
+    retained, last = _shapes_of(cluster, asked)
+    shape, state = last, _state(cluster)
+    placed = None if retained else _count(state, shape)
     if placed is None:
-        placed, _ = _one_by_one(state, [(shape, 1)], seed, most)
+        placed, shape = _one_by_one(state, _in_turn(retained, shape), seed, most)
     else:
         _fill(state, shape, placed.counts)
         placed.message = _scheduler(state, seed).attempt(_pod(shape, 0)).message
     found = replace(_described(cluster, asked.name, shape, placed), sharing=asked.sharing)
     by_node = tuple((cluster.node_names[n], int(placed.counts[n])) for n in np.flatnonzero(placed.counts).tolist())
-    found = replace(found, message=placed.message, by_node=by_node)
+    found, quota = replace(found, message=placed.message, by_node=by_node), _quota_of(cluster, asked)
     if not placed.is_at_least and not found.unknown:
-        found = _with_preemption(found, state, shape, seed)
-    return _with_quota(cluster, asked, found)
+        more = None if quota.limit is None else max(0, quota.limit - found.count)
+        found = _with_preemption(found, state, chain(retained[found.count :], repeat(last)), seed, more)
+    return _with_quota(found, quota)
 
 
 def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = LIMITS.pods_placed) -> tuple[Fit, ...]:
@@ -149,6 +152,13 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = LIMITS.pods
         if one.group_size > 1:
             answers.append(_groups(cluster, one, 0, most))
             continue
+        if one.retained:  # each such pod is another, and preempting isn't played in lists
+            retained, shape = _shapes_of(cluster, one)
+            some, shape = _one_by_one(_state(cluster), _in_turn(retained, shape), 0, most)
+            pushed = None if _may_push_out(shared, shape) else 0
+            found = replace(_described(cluster, one.name, shape, some), by_preempting=pushed)
+            answers.append(_with_quota(found, _quota_of(cluster, one)))
+            continue
         key = likeness(cluster, one.namespace, one.labels, one.spec), one.sharing
         if key not in known:
             spec = key[0].spec.value
@@ -157,13 +167,30 @@ def fits(cluster: Cluster, asked: Iterable[PodShape], *, most: int = LIMITS.pods
             if placed is None:
                 shape = compile_shape(cluster, one.namespace, one.labels, spec, default_selector=one.default_selector)
                 shape = _offered_so(cluster, one.sharing, shape)
-                placed, _ = _one_by_one(_state(cluster), [(shape, 1)], 0, most)
+                placed, _ = _one_by_one(_state(cluster), _in_turn((), shape), 0, most)
             pushed = None if _may_push_out(shared, shape) else 0
             known[key] = replace(
                 _described(cluster, one.name, shape, placed), sharing=one.sharing, by_preempting=pushed
             )
-        answers.append(_with_quota(cluster, one, replace(known[key], shape=one.name)))
+        answers.append(_with_quota(replace(known[key], shape=one.name), _quota_of(cluster, one)))
     return tuple(answers)
+
+
+def _shapes_of(cluster: Cluster, asked: PodShape) -> tuple[list[Shape], Shape]:
+    """Of the pods whose claims are there already, one after another, and of all that come after them."""
+    *retained, last = (
+        _offered_so(
+            cluster, asked.sharing,
+            compile_shape(cluster, asked.namespace, asked.labels, spec, default_selector=asked.default_selector),
+        )
+        for spec in (*asked.retained, asked.spec)
+    )  # fmt: skip
+    return retained, last
+
+
+def _in_turn(retained: Sequence[Shape], shape: Shape) -> Iterator[_Group]:
+    """Pods by themselves: those whose claims are there already first."""
+    return ([(one, 1)] for one in chain(retained, repeat(shape)))
 
 
 def _offered_so(cluster: Cluster, sharing: Sharing | None, shape: Shape) -> Shape:
@@ -257,7 +284,9 @@ def _bare(cluster: Cluster, given: Same[PodSpec]) -> Same[PodSpec]:
         priority_class_name=spec.priority_class_name,
         priority=spec.priority,
         preemption_policy=spec.preemption_policy,
-        volumes=tuple(v for v in spec.volumes if v.claim_name or v.disk_id or v.kind == "ephemeral"),
+        volumes=tuple(
+            v for v in spec.volumes if v.claim_name or v.claim_template or v.disk_id or v.kind == "ephemeral"
+        ),
         resource_claims=spec.resource_claims,
     )
     return cluster.remember(_only, bare)
@@ -376,14 +405,16 @@ def _pod(shape: Shape, number: int) -> LivePod:
     )  # fmt: skip
 
 
-def _one_by_one(state: State, group: Sequence[tuple[Shape, int]], seed: int, most: int) -> tuple[_Placed, Shape]:
+def _one_by_one(state: State, groups: Iterable[_Group], seed: int, most: int) -> tuple[_Placed, Shape]:
     """The scheduler itself, pod after pod, and of which shape the pod is that doesn't fit. Of several pods only whole groups count:
     others do nothing. A group stands where its first pod does."""
     scheduler, counts = _scheduler(state, seed), np.zeros(state.cluster.node_count, dtype=np.int64)
-    budget, units = current(), sum(units_of_attempt(shape) * number for shape, number in group)
-    failed: Shape | None = None
+    budget, failed = current(), None
     message, number = "", 0
-    while failed is None and budget.left >= units and number < most:
+    for group in groups:
+        units = sum(units_of_attempt(shape) * some for shape, some in group)
+        if failed is not None or budget.left < units or number >= most:
+            break
         budget.spend(units)
         nodes: list[int] = []
         for shape in (shape for shape, some in group for _ in range(some)):
@@ -407,7 +438,7 @@ def _groups(cluster: Cluster, asked: PodShape, seed: int, most: int) -> Fit:
     """Whole groups, one after another."""
     pods = ((asked.spec, asked.labels, 1), *asked.beside)
     shapes = [(compile_shape(cluster, asked.namespace, labels, spec), number) for spec, labels, number in pods]
-    placed, failed = _one_by_one(_state(cluster), shapes, seed, most)
+    placed, failed = _one_by_one(_state(cluster), repeat(shapes), seed, most)
     found = _described(cluster, f"{asked.name} (groups of {asked.group_size} pods)", failed, placed)
     quotas = any(quota.used for quota in cluster.remember(_quotas).get(asked.namespace, ()))
     lacks = "its groups keep each other away, which isn't counted" if asked.keeps_apart else ""
@@ -423,19 +454,21 @@ def _may_push_out(state: State, shape: Shape) -> bool:
     return shape.may_preempt and not shape.blocked and bool(state.requested_below(shape.priority)[PODS_ROW].any())
 
 
-def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
-    """Pods more of a shape that fit nowhere now, each in the place of those kube-scheduler would preempt for it.
+def _with_preemption(found: Fit, state: State, shapes: Iterator[Shape], seed: int, most: int | None) -> Fit:
+    """Pods more that fit nowhere now, at most `most`, each in the place of those kube-scheduler would preempt for it.
 
     Budgets stand as at first: like the scheduler, this breaks them only where nothing else helps.
     """
-    if not _may_push_out(state, shape):
+    shape = next(shapes)
+    if most == 0 or not _may_push_out(state, shape):
         return replace(found, by_preempting=0)
     scheduler = _scheduler(state, seed)
     owners = workload_keys(state.cluster.snapshot)
     victims: Counter[str] = Counter()
     more = 0
-    budget, units, is_at_least = current(), units_of_attempt(shape), True
-    while more < LIMITS.pods_preempting and budget.left >= units:
+    budget, is_at_least = current(), True
+    most_preempting = LIMITS.pods_preempting if most is None else min(most, LIMITS.pods_preempting)
+    while more < most_preempting and budget.left >= (units := units_of_attempt(shape)):
         budget.spend(units)
         pod = _pod(shape, more)
         attempt = scheduler.attempt(pod)
@@ -448,7 +481,8 @@ def _with_preemption(found: Fit, state: State, shape: Shape, seed: int) -> Fit:
             state.remove(victim.shape, victim.node, is_terminating=victim.is_terminating)
             state.devices.leave(victim.shape.devices, victim.uid, victim.devices)
         scheduler.bind(pod, attempt.node if attempt.node != NOWHERE else attempt.nominated)
-        more += 1
+        more, shape = more + 1, next(shapes)
+    is_at_least &= most is None or more < most  # else quotas let in no more
     if not more:
         return replace(found, by_preempting=0)
     ranked = tuple(victims.most_common())
@@ -486,6 +520,8 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
 
 def _unknown(cluster: Cluster, shape: Shape, count: int) -> str:
     """Why nobody but another scheduler can say how many fit: it counts card by card, and the nodes' sums leave room for some."""
+    if count and shape.storage.unknown:  # where its volumes are, or may be made; without them no more would fit
+        return shape.storage.unknown
     names = card_by_card(cluster.snapshot, pod_requests(shape.spec))
     unlisted = [name for name in names if not is_listed(cluster.snapshot, name)]
     if unlisted:
@@ -588,41 +624,56 @@ def _quotas(cluster: Cluster) -> dict[str, list[ResourceQuota]]:
     return found
 
 
-def _with_quota(cluster: Cluster, asked: PodShape, found: Fit) -> Fit:
-    """What the quotas and the admission of the shape's namespace let in of what the nodes would take: they refuse pods before any
-    scheduling. A shape that is no workload's states nothing but what it asks for, so of it only quotas are asked."""
+class _Admitted(Record, kw_only=False):
+    """How many pods of a shape quotas and admission let in (None: any number), the quota's name, and the words for it."""
+
+    limit: int | None
+    quota: str = ""
+    words: str = ""
+
+
+def _quota_of(cluster: Cluster, asked: PodShape) -> _Admitted:
+    """What the quotas and the admission of the shape's namespace let in: they refuse pods before any scheduling. A shape that is no
+    workload's states nothing but what it asks for, so of it only quotas are asked."""
     admission = cluster.snapshot.derived.once(Admission, cluster.snapshot)
     spec = admission.prepare(asked.namespace, asked.spec)
     refused = admission.refusal(asked.namespace, asked.name, spec) if asked.origin is ShapeOrigin.WORKLOAD else None
-    limit, name = _by_quotas(cluster, asked.namespace, spec)
+    limit, name = _by_quotas(cluster, asked, spec)
     if refused is not None and (limit is None or not refused.over):
-        return _let_in(found, 0, f"{asked.namespace} refuses such pods ({refused.problem})")
-    if limit is None:
-        return found
-    told = f"the ResourceQuota {name} of {asked.namespace} lets in {limit:,}"
-    return replace(_let_in(found, limit, told), quota_limit=limit, quota=name)
+        return _Admitted(0, words=f"{asked.namespace} refuses such pods ({refused.problem})")
+    return _Admitted(limit, name, f"the ResourceQuota {name} of {asked.namespace} lets in {limit or 0:,}")
 
 
-def _let_in(found: Fit, limit: int, told: str) -> Fit:
-    if found.unknown or limit >= found.count:
+def _with_quota(found: Fit, admitted: _Admitted) -> Fit:
+    """`found`, or as many as are let in where those are fewer."""
+    limit, name = admitted.limit, admitted.quota
+    if name:
+        found = replace(found, quota_limit=limit, quota=name)
+    if limit is None or found.unknown or limit >= found.count:
         return found
     return replace(
         found, count=limit, is_at_least=False, by_preempting=0, victims=(),
-        sentence=Text(f"{f'{limit:,} more fit' if limit else 'none fits'}: {told}; on the nodes alone {found.sentence}"),
-        obstacles=(Obstacle(nodes=0, reason=told), *found.obstacles),
+        sentence=Text(f"{f'{limit:,} more fit' if limit else 'none fits'}: {admitted.words}; on the nodes alone {found.sentence}"),
+        obstacles=(Obstacle(nodes=0, reason=admitted.words), *found.obstacles),
     )  # fmt: skip
 
 
-def _by_quotas(cluster: Cluster, namespace: str, spec: PodSpec) -> tuple[int | None, str]:
-    """How many such pods the namespace's quotas let in, and which one; None where none speaks of them."""
+def _by_quotas(cluster: Cluster, asked: PodShape, spec: PodSpec) -> tuple[int | None, str]:
+    """How many such pods the namespace's quotas let in, and which one; None where none speaks of them. Claims that are made for a pod
+    count beside it (`createPersistentVolumeClaims`): where one is refused there is no pod."""
     limit: int | None = None
     name = ""
-    for quota in cluster.remember(_quotas).get(namespace, ()):
-        if not quota.used or not quota_covers(quota, spec):
-            continue
-        for key, amount in usage(spec).items():
+    claims = Counter[str]()
+    for claim in asked.claims:
+        claims.update(volume_claim_usage(cluster.snapshot, claim))
+    for quota in cluster.remember(_quotas).get(asked.namespace, ()):
+        of_pod = usage(spec) if quota.used and quota_covers(quota, spec) else {}
+        of_claims = claims if quota.used and quota_covers(quota, None) else {}
+        counted = [(key, amount, 0) for key, amount in of_pod.items()]
+        counted += [(key, amount, len(asked.retained)) for key, amount in of_claims.items()]
+        for key, amount, without in counted:
             if amount and key in quota.hard:
-                left = max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
+                left = without + max(0, quota.hard[key] - quota.used.get(key, 0)) // amount
                 if limit is None or left < limit:
                     limit, name = left, quota.name
     return limit, name

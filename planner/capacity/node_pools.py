@@ -108,15 +108,21 @@ class NodePool(Record):
         """Whether an autoscaler adds its nodes, up to a limit that is known."""
         return self.source is not LimitSource.UNKNOWN and self.is_autoscaled is True
 
-    def past(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
-        """What its limit says to so many more nodes, `already` of them planned: ``past what 2 to 2 nodes (gcloud node-pools list) allows``;
-        "" within it, or where nobody says."""
-        left = self.room(used)
-        return "" if left is None or already + number <= left else f"past what {self.limit_text} allows"
+    def past(self, number: int, used: Amounts, already: int = 0) -> str:
+        """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``past what 2 to 2 nodes
+        (gcloud node-pools list) allows``; of limits on resources those that bind: ``past its limits on cpu (16 of 10) (Karpenter
+        NodePool)``. "" within it, or where nobody says."""
+        left, more = self.room(used), already + number
+        if left is None or more <= left:
+            return ""
+        asked = FrozenMap({name: more * amount for name, amount in self.capacity.items()})
+        is_within = self.maximum is None or self.node_count + more <= self.maximum
+        binding = binding_words(self.binding(used, asked)) if is_within else ""
+        return f"past its limits on {binding} ({self.source})" if binding else f"past what {self.limit_text} allows"
 
-    def grows(self, number: int, already: int = 0, used: Amounts = EMPTY) -> str:
+    def grows(self, number: int, used: Amounts, already: int = 0) -> str:
         """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``; "" where its limit has nothing to say to that."""
-        said, now = self.past(number, already, used), self.node_count + already
+        said, now = self.past(number, used, already), self.node_count + already
         return f"pool {self.name} grows from {now:,} to {count(now + number, 'node')}, {said}" if said else ""
 
     def binding(self, used: Amounts, more: Amounts) -> tuple[tuple[str, int, int], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from itertools import count as counting
 from statistics import median
 
 from planner.ground.errors import InputError
@@ -23,6 +24,7 @@ from planner.kubernetes.nodes import ROLE, Sharing, noun_of, pool_label
 from planner.kubernetes.records import (
     EMPTY,
     Amounts,
+    ClaimTemplate,
     Container,
     FrozenMap,
     Labels,
@@ -33,8 +35,10 @@ from planner.kubernetes.records import (
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.units import card_by_card
+from planner.rollout.controllers.statefulset import claim_name, spec_with_claims
 from planner.scheduling.cluster import Cluster, once_a_cluster
 from planner.scheduling.said_of_nodes import node_pools, offers
+from planner.scheduling.storage import claims_by_key
 
 STANDARD_GPUS = (1, 2, 4, 8)
 # Used where no pod of the cluster asks for GPUs: the host's share of a GPU in the smallest common machines
@@ -59,6 +63,8 @@ class PodShape(Record):
     sharing : how the nodes offer its accelerator that it is counted on; None where the scheduler's rules alone decide
     beside : (spec, labels, how many) of the pods without which one such pod doesn't work: a group is counted whole
     keeps_apart : whether such groups keep each other away in a way that isn't counted
+    retained : specs of the pods that come first, whose claims are there already: a StatefulSet's next ordinals that were scaled down once
+    claims : what each pod after those gets claims of its own from
     """
 
     name: str
@@ -70,6 +76,8 @@ class PodShape(Record):
     sharing: Sharing | None = None
     beside: tuple[tuple[PodSpec, Labels, int], ...] = ()
     keeps_apart: bool = False
+    retained: tuple[PodSpec, ...] = ()
+    claims: tuple[ClaimTemplate, ...] = ()
 
     @property
     def group_size(self) -> int:
@@ -88,16 +96,30 @@ def workload_shapes(cluster: Cluster) -> tuple[PodShape, ...]:
         PodShape(
             name=workload.key,
             origin=ShapeOrigin.WORKLOAD,
-            spec=workload.template.spec,
+            spec=spec_with_claims(workload, workload.template.spec),
             namespace=workload.namespace,
             labels=workload.template.labels,
             default_selector=workload.selector if workload.traits.has_replicas else None,
             beside=_beside(workload),
             keeps_apart=any(name in workload.annotations for name in (LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE)),
+            retained=_retained(cluster, workload),
+            claims=workload.claim_templates,
         )
         for workload in cluster.snapshot.workloads
         if not workload.traits.is_per_node and not workload.is_finished
     )
+
+
+def _retained(cluster: Cluster, workload: Workload) -> tuple[PodSpec, ...]:
+    """The specs of a StatefulSet's next pods, as long as a claim of theirs is there: claims stay when it is scaled down
+    (`persistentVolumeClaimRetentionPolicy`), and a pod of that ordinal starts where their volumes are."""
+    known, specs = cluster.remember(claims_by_key), list[PodSpec]()
+    for ordinal in counting(workload.start_ordinal + workload.replicas):
+        name = f"{workload.name}-{ordinal}"
+        if not any((workload.namespace, claim_name(one, name)) in known for one in workload.claim_templates):
+            return tuple(specs)
+        specs.append(spec_with_claims(workload, workload.template.spec, name))
+    return ()  # never: claims end
 
 
 def _beside(workload: Workload) -> tuple[tuple[PodSpec, Labels, int], ...]:

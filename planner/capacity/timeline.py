@@ -14,7 +14,7 @@ from planner.capacity.changes import ALL, ChangeKind, Later
 from planner.capacity.drain import gone_words
 from planner.capacity.evictions import uncordoned
 from planner.capacity.limits import LIMITS
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import NodePool, capacity_of
 from planner.capacity.queues import is_of_queue
 from planner.capacity.what_if import (
     PATIENCE_SECONDS,
@@ -139,7 +139,7 @@ def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     _check_devices(case, pool)
     nodes = copies(case.cluster, pool, number, f"later{place}")
     words = f"pool {pool.name} grows from {pool.node_count:,} to {count(pool.node_count + number, 'node')}"
-    if said := pool.past(number):
+    if said := pool.past(number, capacity_of(case.cluster, pool)):
         words += f", {said}"
     grown = case.cluster.grown(nodes)
     happening = Happening(after_seconds=one.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes))

@@ -18,7 +18,7 @@ from planner.capacity.growth import zone_templates
 from planner.capacity.limits import LIMITS
 from planner.capacity.losses import is_unplayed
 from planner.capacity.node_groups import labels_in_zone
-from planner.capacity.node_pools import NodePool, pools
+from planner.capacity.node_pools import NodePool, capacity_of, pools
 from planner.capacity.queues import is_of_queue, moved_words, with_quota
 from planner.ground.errors import ChangeError
 from planner.ground.quantity import parse
@@ -313,11 +313,11 @@ def copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Nod
 def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
     pool = case.pool()
     count = whole_number(case.change, case.change.value, 1_000)
-    room = pool.room()
-    now = pool.node_count
+    used, now = capacity_of(case.cluster, pool), pool.node_count
+    room = pool.room(used)
     sentence = f"pool {pool.name} grows from {now} to {now + count} {plural(now + count, 'node')}"
     if room is not None and count > room:
-        sentence += f", {pool.past(count)}"
+        sentence += f", {pool.past(count, used)}"
     snapshot = _with_nodes(case.snapshot, copies(case.cluster, pool, count, _NEW))
     return snapshot, case.step(sentence, is_done=room is None or count <= room)
 

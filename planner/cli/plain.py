@@ -350,7 +350,8 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     items = listing.seen(answer)
     if not items and not listing.empty:
         return
-    terminal.say(f"\n{listing.title}" if listing.title else "")
+    title = listing.title_of(answer)
+    terminal.say(f"\n{title}" if title else "")
     left, complete = _folded(listing, items)
     shown = left[: _most(listing, left)]
     if not items:

@@ -126,7 +126,7 @@ class Listing(Record, Generic[A, R]):
     name: str
     items: Callable[[A], Sequence[R]] = None  # type: ignore[assignment]
     columns: tuple[Column[R], ...] | Callable[[A], tuple[Column[R], ...]] = ()
-    title: str = ""
+    title: str | Callable[[A], str] = ""
     empty: str = ""
     line: Callable[[R], str] | None = None
     verdict: Callable[[R], Any] | None = None
@@ -153,6 +153,10 @@ class Listing(Record, Generic[A, R]):
     def seen(self, answer: A) -> Sequence[R]:
         """The items that people are shown."""
         return self.told(answer) if self.told else self.items(answer)
+
+    def title_of(self, answer: A) -> str:
+        """What stands over it."""
+        return self.title if isinstance(self.title, str) else self.title(answer)
 
     def unknown_of(self, answer: A) -> str:
         """What people read where a value isn't known."""

@@ -138,7 +138,9 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
 )
 _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     name="order",
-    title="in this order, those that need nothing between",
+    title=lambda answer: "in this order; workloads in between need no change"
+    if answer.is_order_played
+    else "each by itself, once what it needs is there: in no order that was played",
     items=lambda answer: list(enumerate(answer.order, 1)),
     told=lambda answer: [of for of in enumerate(answer.order, 1) if of[1].needs or of[1].is_first],
     columns=(

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
 from planner.kubernetes import commands
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Amounts, Snapshot
 from planner.pricing.model import PriceBook
 from planner.remedies import limits, steps
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import Found, search
 from planner.remedies.lending import is_given_back, raised
-from planner.remedies.levers import Knobs, Lender, Lever, PlanCase, knobs
+from planner.remedies.levers import Growing, Knobs, Lender, Lever, PlanCase, knobs
 from planner.remedies.moves import RoomMade, room_made
 from planner.remedies.player import Outcome
 from planner.rollout.answers import Reason, Step
@@ -177,7 +177,7 @@ class _Writer:
             better = [outcome for outcome in more.best if not (what and outcome.down_seconds)]
             if better:
                 one = min(better, key=lambda one: (sum(one.plan.nodes), one.costs))
-                said = [pool.limit.past(n) for pool, n in known.grown(one.plan) if pool.limit is not None]
+                said = [self._limit_words(pool, number, NodePool.past) for pool, number in known.grown(one.plan)]
                 past = f", {listing([words for words in said if words])}" if past_limits else ""
                 return f"with {self._title(one, known)}{past}: {count(len(better), 'plan')}{f' {what}' if what else ''}"
         return ""
@@ -205,6 +205,10 @@ class _Writer:
             parts.append("once those that are rolling out have")
         return ", ".join(parts) or "as it is"
 
+    def _limit_words(self, pool: Growing, number: int, words: Callable[[NodePool, int, Amounts], str]) -> str:
+        """What the pool's limit says to so many more nodes: a Karpenter NodePool's counts what its nodes have by now."""
+        return "" if pool.limit is None else words(pool.limit, number, capacity_of(self.case.cluster, pool.limit))
+
     # ── a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def _plan(self, one: Outcome, known: Knobs) -> WorthHaving:
         kept = tuple(
@@ -231,7 +235,7 @@ class _Writer:
         if one.new_nodes:
             yield _price(one)
             for pool, number in known.grown(one.plan):
-                if pool.limit is not None and (said := pool.limit.grows(number)):
+                if said := self._limit_words(pool, number, NodePool.grows):
                     yield said
         if one.left:
             yield f"{count(one.left, 'pod')} {plural(one.left, 'keeps', 'keep')} what {plural(one.left, 'it has', 'they have')}, until the partition is 0"

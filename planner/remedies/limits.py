@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.ground.budget import QUESTION_UNITS
 from planner.ground.records import Record
 
 
@@ -96,7 +97,12 @@ ORDER_TURNS: Final = Limit(
     60, "Each of these completes by itself: the order wasn't played as a whole, in a cluster of this size."
 )
 ORDERS_PLAYED: Final = Limit(
-    6, "Each of these completes by itself: no order was found in which all of them do, one after another."
+    6,
+    "Each of these completes by itself: in none of {number} that were played do all complete; no other order was tried.",
+)
+ORDER_UNITS: Final = Limit(
+    QUESTION_UNITS,
+    "Each of these completes by itself: the search for an order in which all do stopped at the work that it may cost.",
 )
 AHEAD: Final = Limit(32)  # workloads that nodes are looked for at a time: how it is worked out, not what is found
 FEWER_AHEAD: Final = Limit(4)  # where the certificate's search looks for them too

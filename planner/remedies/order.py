@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from planner.ground.budget import TooLargeError, part
 from planner.ground.records import Record, replace
+from planner.ground.words import count
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.rollout.queued import let_in
@@ -43,7 +44,7 @@ def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float)
         return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_TURNS.reached())
     order, tried = list(asked), set[tuple[int, ...]]()
     try:
-        with part():
+        with part(units=limits.ORDER_UNITS.most):
             for _ in range(limits.ORDERS_PLAYED.most):
                 tried.add(tuple(map(id, order)))
                 place = _first_stuck(cluster, order, share)
@@ -53,8 +54,9 @@ def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float)
                 if tuple(map(id, order)) in tried:
                     break
     except TooLargeError:
-        pass
-    return PlayedOrder(turns=asked, is_played=False, why=limits.ORDERS_PLAYED.reached())
+        return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_UNITS.reached())
+    why = limits.ORDERS_PLAYED.reached(number=count(len(tried), "order"))
+    return PlayedOrder(turns=asked, is_played=False, why=why)
 
 
 def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> int | None:

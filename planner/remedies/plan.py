@@ -9,7 +9,7 @@ from itertools import product
 from math import ceil
 from typing import Any, Final, TypeVar
 
-from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
+from planner.capacity.node_pools import NodePool, capacity_of, pool_key
 from planner.ground import parts
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
@@ -158,6 +158,7 @@ class PlanAnswer(Record):
     price_note: Text = NO_WORDS
     doubt: Text = NO_WORDS  # what wasn't looked at
     doubts: tuple[Doubt, ...] = ()  # of the nodes that it adds and of their number
+    is_order_played: bool = False  # as a whole, each rollout after those before it; else each completes by itself
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
 
@@ -935,24 +936,14 @@ class Planner:
         pool = self.pools.get(name)
         if pool is None or pool.is_autoscaled is False:
             return ""
-        left, already = pool.room(capacity_of(self.today.cluster, pool)), self._already(name)
-        if left is None or already + number <= left:
+        already = self._already(name)
+        past = pool.past(number, capacity_of(self.today.cluster, pool), already)
+        if not past:
             return ""
         now = pool.node_count + already
-        is_most = pool.maximum is not None and now + number > pool.maximum
-        each = next(
-            (node.capacity or node.allocatable for node in self.snapshot.nodes if node.name in pool.nodes), EMPTY
-        )
-        more = FrozenMap({name: (already + number) * amount for name, amount in each.items()})
-        binding = binding_words(pool.binding(capacity_of(self.today.cluster, pool), more))
-        limit = (
-            f"maximum of {pool.maximum}"
-            if is_most
-            else f"limits on {binding or ', '.join(sorted(pool.resource_limits))}"
-        )
-        return (
-            f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), past its {limit} ({pool.source})"
-        )
+        if pool.maximum is not None and now + number > pool.maximum:
+            past = f"past its maximum of {pool.maximum} ({pool.source})"
+        return f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), {past}"
 
     def _strategies_that_wait(self, key: str) -> list[Change]:
         """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
@@ -986,7 +977,7 @@ class Planner:
         month, once = self._price(template, number, offer.seconds, kept)
         known, name = self.pools.get(pool_key(template)), pool_key(template)
         limit = (
-            "" if known is None else known.grows(number, self._already(name), capacity_of(self.today.cluster, known))
+            "" if known is None else known.grows(number, capacity_of(self.today.cluster, known), self._already(name))
         )
         sizes = f" ({step.before} → {step.after})" if step.target else ""
         what = f"{step.what}{sizes}, for {short_name(key)}"
@@ -1068,7 +1059,7 @@ class Planner:
             if staying
             else _sum([node.usd_per_rollout for node in nodes])
         )
-        order = self._order(measures)
+        order, is_order_played = self._order(measures)
         of_nodes = list(dict.fromkeys(key for node in nodes for key in node.makes))
         bounds = [self._at_least(key) for key in of_nodes]
         found = PlanAnswer(
@@ -1079,20 +1070,21 @@ class Planner:
             uncounted=self._uncounted if nodes else (),
             at_least_nodes=max((bound.nodes for bound in bounds), default=0),
             at_least_usd=None if month is None else max((bound.usd_per_month or 0.0 for bound in bounds), default=0.0),
-            doubt=Text(" ".join(self.doubts)), doubts=tuple(self._doubts(of_nodes)), unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
+            doubt=Text(" ".join(self.doubts)), doubts=tuple(self._doubts(of_nodes)), is_order_played=is_order_played,
+            unjudged=unjudged(self.snapshot), price_note=Text("" if not nodes or self.book else "No prices were given, so what nodes cost isn't known."),
         )  # fmt: skip
         return replace(found, sentence=Text(_sentence(found, self.aims)))
 
-    def _order(self, measures: Sequence[Measure]) -> tuple[Turn, ...]:
-        """The turns in an order that was played as a whole, with all measures; where none was found that completes, each by itself."""
+    def _order(self, measures: Sequence[Measure]) -> tuple[tuple[Turn, ...], bool]:
+        """The turns in an order that was played as a whole, with all measures (True); where none was found that completes, each by itself."""
         turns = {turn.workload: turn for turn in self._turns(measures)}
         if not measures:
-            return tuple(turns.values())
+            return tuple(turns.values()), False
         asked = [RolloutTurn(revision=self.world.revision(key), lent=self.world.lent(key)) for key in turns]
         found = playable_order(self.world.cluster, asked, self.share)
         if not found.is_played:
             self._doubt(found.why)
-        return tuple(turns[turn.revision.after.key] for turn in found.turns)
+        return tuple(turns[turn.revision.after.key] for turn in found.turns), found.is_played
 
     def _doubts(self, keys: Sequence[str]) -> Iterator[Doubt]:
         """What could make another number of nodes of it: what every rule doubts of the pods of the workloads that need them, lists without

@@ -408,7 +408,7 @@ def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...], cluster: Cluster) -
         )
         command = chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
         return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
-    said = pool.grows(remedy.extra_nodes, used=used)
+    said = pool.grows(remedy.extra_nodes, used)
     return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
 
 

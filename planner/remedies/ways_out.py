@@ -33,7 +33,6 @@ from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
-from planner.rollout.prepared import pod_times_of
 from planner.rollout.room import RoomWhenEmpty, has_room, kept_nodes
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import is_refused, is_too_large_for_its_node
@@ -115,12 +114,24 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         return run.lowest_ready(self.workload.key)
 
     def seconds(self, run: Run) -> float:
-        return seconds_at(run.moments[self.workload.key], self.pod_times, run.tick_ends)[-1]
+        """Until it is complete, from the first step on: what is waited for before it counts, as in the certificate."""
+        key = self.workload.key
+        return run.waited[key] + seconds_at(run.moments[key], self.pod_times, run.tick_ends)[-1]
+
+    def lent(
+        self, lent: Sequence[Revision], revisions: Sequence[Revision] | None = None, *, draws: bool = True
+    ) -> Run | None:
+        """The run in which others are scaled first and the changes come once they are at rest, as the printed steps wait for them."""
+        own = {one.key for one in in_flight(self.cluster)}
+        later = self.revisions if revisions is None else revisions
+        if len(later) == 1 and self.workload.key not in own:
+            later = [replace(one, after_seconds=WHEN_AT_REST) for one in later]
+        return self.played([*lent, *later], draws=draws)
 
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
-        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), what: str = "",
-        then: Step | None = None, **more: Any,
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), last_seconds: float = 0.0,
+        what: str = "", then: Step | None = None, **more: Any,
     ) -> Remedy:  # fmt: skip
         """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
         `Remedy`."""
@@ -139,7 +150,7 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
             sentence=Text(sentence),
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
-            seconds=first_seconds + self.seconds(run),
+            seconds=first_seconds + self.seconds(run) + last_seconds,
             patch_yaml=as_yaml(patch) if patch else "",
             command=commands.chain(
                 [one for step in done for one in step.commands],
@@ -303,7 +314,7 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
     run = case.attempt(replace(workload, replicas=fewer)) if _stays(case, workload, fewer) else None
     if run is None or not has_room(run, shape, 1):  # for the one that comes back
         return
-    if (first_seconds := _rest_seconds(case, before, fewer)) is not None:
+    if _comes_to_rest(case, before, fewer):
         yield case.remedy(
             RemedyKind.SCALE_DOWN_FIRST,
             f"Scale to {fewer} first, and back afterwards",
@@ -311,19 +322,16 @@ def _smaller_first(case: _Case) -> Iterator[Remedy]:
             f"{_may_be_moved(case, workload, fewer)}",
             run,
             first=(steps.scaled(workload, fewer),),
-            first_seconds=first_seconds,
             last=(steps.scaled_back(workload),),
+            last_seconds=case.pod_times.startup_seconds,
         )
 
 
-def _rest_seconds(case: _Case, workload: Workload, replicas: int) -> float | None:
-    """After how long a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is
-    made. None: never. Pods that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
+def _comes_to_rest(case: _Case, workload: Workload, replicas: int) -> bool:
+    """Whether a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is made. Pods
+    that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
     scaled = Revision(before=workload, after=replace(workload, replicas=replicas), has_new_template=False)
-    run = simulate(case.cluster, [scaled], seed=case.seed)
-    if not run.done[workload.key]:
-        return None
-    return seconds_at(run.moments[workload.key], pod_times_of(case.cluster, scaled), run.tick_ends)[-1]
+    return simulate(case.cluster, [scaled], seed=case.seed).done[workload.key]
 
 
 def _stays(case: _Case, workload: Workload, replicas: int) -> bool:
@@ -520,8 +528,7 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
     for other in lenders[: limits.LENDERS.most]:
         numbers = [n for n in range(1, other.replicas + 1) if _stays(case, other, other.replicas - n)]
         found = _fewest(numbers, partial(_without, case, other))
-        first_seconds = None if found is None else _rest_seconds(case, other, other.replicas - found[0])
-        if found is not None and first_seconds is not None:
+        if found is not None and _comes_to_rest(case, other, other.replicas - found[0]):
             count, run = found
             left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
             shape_of_other = compile_shape(
@@ -538,7 +545,6 @@ def _other_holder(case: _Case) -> Iterator[Remedy]:
                 f"{_may_be_moved(case, other, left)}",
                 run,
                 first=(steps.scaled(other, left),),
-                first_seconds=first_seconds,
                 last=(steps.scaled_back(other),) if is_lent else (),
                 disturbs=_ended(case, other, left),
                 lenders=1,
@@ -557,7 +563,7 @@ def _ended(case: _Case, other: Workload, left: int) -> int:
 def _without(case: _Case, other: Workload, count: int, draws: bool) -> Run | None:
     """The rollout while another workload has so many pods fewer; None where it doesn't complete."""
     fewer = Revision(before=other, after=replace(other, replicas=other.replicas - count), has_new_template=False)
-    return case.played([fewer, *case.revisions], draws=draws)
+    return case.lent([fewer], draws=draws)
 
 
 def _makes_room(case: _Case, shape: Shape, other: Workload) -> bool:
@@ -593,10 +599,8 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     paused = [Revision(before=r, after=replace(r, replicas=0), has_new_template=False) for r in others]
     changed = list(case.revisions)
     changed[case.place] = replace(changed[case.place], after=replace(workload, strategy=_ONE_BY_ONE.strategy))
-    run = case.played([*paused, *changed])
-    each = [] if run is None else [_rest_seconds(case, one, 0) for one in others]
-    first_seconds = sum(one for one in each if one is not None)  # one is waited for after the other
-    if run is not None and None not in each:
+    run = case.lent(paused, changed)
+    if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
         names = listing([f"{r.namespace}/{r.name}" for r in others])
         if len(others) > limits.LENDERS_ALONE.most:
             names = f"{len(others):,} workloads of others ({names})"
@@ -608,7 +612,6 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
             patch={"spec": {workload.traits.strategy_field: _ONE_BY_ONE.patch}},
             what=_ONE_BY_ONE.title,
             first=tuple(steps.scaled(one, 0) for one in others),
-            first_seconds=first_seconds,
             last=tuple(map(steps.scaled_back, others)),
             disturbs=sum(_ended(case, other, 0) for other in others),
             lenders=len(others),

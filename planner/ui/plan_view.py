@@ -21,6 +21,13 @@ from planner.ui.asked import Asked
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
 _MOST_COMMANDS = 5  # more of them scroll
 _SCROLLED = 240  # pixels
+_PLAYED = (
+    "This order was played as a whole, with the whole plan in place: rollouts that let another through come first, then those that need "
+    "nothing, those that need what costs nothing, and those that share spare nodes, so that the nodes are there once."
+)
+_BY_ITSELF = (
+    "Each rollout was played by itself, with the whole plan in place: that all complete one after another isn't known."
+)
 _QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
 
 
@@ -78,8 +85,8 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         tiles.share("Rollable now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)
         tiles.share("With all of the plan", found.ready_all, found.total)
-    if found.price_note:
-        st.caption(f"△ {words.literal(found.price_note)}")
+    for note in filter(None, (found.price_note, found.doubt)):
+        st.caption(f"△ {words.literal(note)}")
     names = ["What to do", "What is left", "In which order to roll out"]
     do, left, order = link.tabs(names, key="part")
     with do:
@@ -100,10 +107,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         for doubt in found.doubts:
             st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
     with order:
-        st.caption(
-            "Who lets another through comes first, played one after another; then who needs nothing, what costs nothing, and those that "
-            "share spare nodes, so that the nodes are there once: each played by itself, with the whole plan in place."
-        )
+        st.caption(_PLAYED if found.is_order_played else _BY_ITSELF)
         if found.order:
             sheet.table(
                 QUESTION, found, "order", is_whole=True, opens=lambda of: opening.rollout(of[1].workload), key="order"

@@ -51,8 +51,8 @@ def figures(question: Question[Any, A], answer: A) -> None:
 def parts(question: Question[Any, A], answer: A, *names: str) -> None:
     """These listings, each under its title."""
     for name in names:
-        if (listing := question.listing(name)) and listing.title:
-            st.header(words.capital(listing.title))
+        if (listing := question.listing(name)) and (title := listing.title_of(answer)):
+            st.header(words.capital(title))
         table(question, answer, name)
 
 
@@ -76,7 +76,7 @@ def table(
     tables.show(
         rows := listed(listing, answer, items, names=names, is_money_raw=True),
         money=[head for head in money(listing, answer) if rows and head in rows[0]],
-        alt=f"{words.capital(listing.title or name)}. {words.sentence(getattr(answer, 'sentence', ''))}",
+        alt=f"{words.capital(listing.title_of(answer) or name)}. {words.sentence(getattr(answer, 'sentence', ''))}",
         empty=listing.empty or "Nothing to show.", opens=[opens(one) for one in items] if opens else (),
         **{"placeholder": listing.unknown_of(answer), **more},
     )  # fmt: skip

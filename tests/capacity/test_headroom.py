@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,11 @@ from planner.capacity.pod_shapes import (
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import Verdict
+from planner.rollout.prepared import Scenario
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import compile_shape
 from planner.scheduling.state import State
@@ -29,6 +35,8 @@ from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance import headroom_cases
 from tests.reference.random_clusters import random_case
+from tests.rollout.rollouts import stateful_set
+from tests.rollout.test_admission import quota
 from tests.seen import each, premise
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "headroom"
@@ -66,7 +74,7 @@ def test_sum_of_floors_is_what_the_scheduler_places(seed: int) -> None:
     for asked in each(shapes) if premise(shapes) else ():
         shape = compile_shape(cluster, asked.namespace, asked.labels, asked.spec)
         counted = headroom._count(State(cluster), shape)
-        placed, _ = headroom._one_by_one(State(cluster), [(shape, 1)], seed, 10_000)
+        placed, _ = headroom._one_by_one(State(cluster), repeat([(shape, 1)]), seed, 10_000)
         assert counted is None or np.array_equal(counted.counts, placed.counts)
         assert fits(cluster, [asked])[0].on_nodes == int(placed.counts.sum())
 
@@ -271,3 +279,86 @@ def test_a_list_leaves_empty_what_only_the_single_question_plays() -> None:
     high, low = every["Deployment/prod/inference-api"], every["Deployment/batch/labs-runner"]
     assert [one.by_preempting for one in fits(cluster, [high, low])] == [None, 0]
     assert (fit(cluster, high).by_preempting, fit(cluster, low).by_preempting) == (3, 0)
+
+
+@pytest.mark.parametrize(("used", "more"), [(4, 0), (2, 2), (0, 3)])
+def test_quotas_let_in_no_more_by_preempting_either(used: int, more: int) -> None:
+    cluster = urgent()
+    hard = quota({"requests.nvidia.com/gpu": "4"}, {"requests.nvidia.com/gpu": str(used)}, scopes=["NotTerminating"])
+    cluster = Cluster(replace(cluster.snapshot, resource_quotas=snapshot(hard).resource_quotas))
+    [serve] = [one for one in workload_shapes(cluster) if one.name == "Deployment/ml/serve"]
+    found = fit(cluster, serve)
+    assert (found.count, found.by_preempting, found.quota_limit) == (0, more, 4 - used)
+
+
+# ── a StatefulSet's next pod with its claims ─────────────────────────────────────────────────────────────────────────
+FAST: Item = {
+    "apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "pd.csi.storage.gke.io",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}  # fmt: skip
+
+
+def retained(ordinal: int, zone: str) -> list[Item]:
+    """The claim of a pod that was scaled down, and its volume."""
+    name, volume = f"data-db-{ordinal}", f"pv-{ordinal}"
+    spec = {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    terms = [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]
+    claim = {
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "ml"},
+        "spec": {**spec, "volumeName": volume}, "status": {"phase": "Bound"},
+    }  # fmt: skip
+    source = {
+        "csi": {"driver": "pd.csi.storage.gke.io", "volumeHandle": volume},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    disk = {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume}, "status": {"phase": "Bound"},
+        "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
+                 "claimRef": {"namespace": "ml", "name": name}, **source},
+    }  # fmt: skip
+    return [claim, disk]
+
+
+def with_claims(*more: Item | list[Item]) -> Snapshot:
+    """Of two zones with a node of three GPUs each the first has one free, the second two; db's first pod is in the first."""
+    template = {"metadata": {"name": "data"}, "spec": retained(0, "a")[0]["spec"]}
+    template["spec"].pop("volumeName")
+    own = stateful_set("db", ["n-a"], pod_spec(gpus=1), volumeClaimTemplates=[template])
+    held = deployment("held", ["n-a", "n-b"], pod_spec(gpus=1))
+    return snapshot(
+        node("n-a", gpus=3, zone="a"), node("n-b", gpus=3, zone="b"), FAST, own, held, retained(0, "a"), *more
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "fitting", "says"),
+    [
+        ([], 3, "lack nvidia.com/gpu"),  # claims that are made reach wherever the pod goes
+        (retained(1, "b"), 3, "lack nvidia.com/gpu"),
+        ([*retained(1, "a"), *retained(2, "a")], 1, "node affinity"),  # the second one's volume is where no GPU is left
+        ([*retained(1, "b"), *retained(2, "b"), *retained(3, "b")], 2, "node affinity"),
+        ([quota({"persistentvolumeclaims": "2"}, {"persistentvolumeclaims": "1"})], 1, "ResourceQuota"),
+        ([*retained(1, "b"), quota({"persistentvolumeclaims": "2"}, {"persistentvolumeclaims": "2"})], 1, "ResourceQuota"),
+    ],
+)  # fmt: skip
+def test_a_stateful_sets_next_pods_come_with_their_claims(more: list[Item], fitting: int, says: str) -> None:
+    """As many as `rollout` completes with, and one more doesn't."""
+    found = with_claims(*more)
+    cluster, key = Cluster(found), "StatefulSet/ml/db"
+    [shape] = [one for one in workload_shapes(cluster) if one.name == key]
+    alone, (listed,) = fit(cluster, shape), fits(cluster, [shape])
+    assert (alone.count, listed.count) == (fitting, fitting)
+    assert says in str(alone.sentence)
+    for number, verdict in ((fitting, Verdict.COMPLETES), (fitting + 1, Verdict.STUCK)):
+        scaled = WorkloadChange(workload=key, replicas=1 + number, new_revision=False)
+        assert rollout(found, Scenario(changes=(scaled,))).verdict is verdict
+
+
+def test_where_volumes_are_not_told_how_many_more_fit_is_not_known() -> None:
+    found = with_claims()
+    blind = replace(found, presence=FrozenMap({**found.presence, "StorageClass": Presence.ABSENT}), storage_classes=())
+    [shape] = [one for one in workload_shapes(Cluster(blind)) if one.name == "StatefulSet/ml/db"]
+    asked = fit(Cluster(blind), shape)
+    assert asked.known_count is None
+    assert "doesn't hold StorageClasses" in str(asked.sentence)
+    assert fit(Cluster(found), shape).known_count == 3

@@ -12,7 +12,7 @@ import pytest
 
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.questions.plan import PlanSettings, answer
+from planner.questions.plan import _ORDER, PlanSettings, answer
 from planner.remedies import limits, scenario, sequential_rollouts
 from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
@@ -115,9 +115,11 @@ def test_who_could_not_be_rolled_out_after_them_comes_before() -> None:
     assert [one.kind for one in plan.measures] == [MeasureKind.ORDER]
     assert "ml/b after ml/c and ml/a" in str(plan.measures[0].what)
     assert not plan.doubt
+    assert plan.is_order_played
+    assert _ORDER.title_of(plan).startswith("in this order")
 
 
-def test_who_can_be_rolled_out_neither_after_them_nor_before_is_said() -> None:
+def test_who_can_be_rolled_out_neither_after_them_nor_before_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """c holds all of n2 and may surge to n0, which a takes on its way; with c on n0 there is no place for a, so that b isn't let through."""
 
     def anywhere_but(pool: str) -> Item:
@@ -136,7 +138,14 @@ def test_who_can_be_rolled_out_neither_after_them_nor_before_is_said() -> None:
     assert [(turn.workload[-1], turn.is_first) for turn in plan.order] == [("a", True), ("b", True), ("c", False)]
     first, second = str(plan.doubt).split(". ", 1)
     assert first == "After ml/a and ml/b, ml/c can't be rolled out"
-    assert second == limits.ORDERS_PLAYED.reached(), "c is in the printed order all the same: by itself it completes"
+    assert second == limits.ORDERS_PLAYED.reached(number="2 orders"), (
+        "c is in the order all the same: by itself it completes"
+    )
+    assert not plan.is_order_played
+    assert _ORDER.title_of(plan).startswith("each by itself")
+    monkeypatch.setattr(limits, "ORDER_UNITS", limits.Limit(1, limits.ORDER_UNITS.words))
+    stopped = answer(_without_autoscalers(snapshot(*nodes, *rollouts)), asked)
+    assert str(stopped.doubt).endswith("stopped at the work that it may cost."), "that none was found isn't said"
 
 
 def test_in_a_large_cluster_that_no_order_was_looked_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

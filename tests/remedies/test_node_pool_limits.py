@@ -8,9 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from planner.capacity.changes import parse_changes
+from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
+from planner.questions.plan import PlanSettings
+from planner.questions.plan import answer as plan
 from planner.questions.rollout import RolloutSettings, answer
+from planner.questions.what_if import WhatIfSettings
+from planner.questions.what_if import answer as what_if
+from planner.remedies.certificate import certificate
+from planner.remedies.levers import Lever
+from planner.remedies.rollouts import growing
 from planner.rollout.answers import RemedyKind, Verdict
+from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, read_items
 
 CASE = (
@@ -45,6 +55,15 @@ def test_what_binds_is_named_and_raised(limits: dict[str, str], binding: str, pa
     assert all(limits[name.replace("nvidia.com/", "")] in raised.undo[0] for name in patch)
     assert way.command == raised.commands[0]
     assert way.seconds >= way.arrival_seconds > 0, "a node doesn't come at once"
+    scaled = Scenario(changes=(WorkloadChange(workload="Deployment/ml/inf", replicas=2, new_revision=False),))
+    every = certificate(asked, scaled, {Lever.NODES}, growing(asked, ()))
+    past = f"past its limits on {binding} (Karpenter NodePool)"
+    assert not every.plans
+    assert str(every.nearest) == f"with 1 more node in gpu-nodepool, {past}: 1 plan"
+    (left,) = plan(asked, PlanSettings(least_ready_percent=100)).left
+    assert past in str(left.why)
+    (step,) = what_if(asked, WhatIfSettings(changes=parse_changes("add:gpu-nodepool=1"))).steps
+    assert past in str(step.sentence)
 
 
 def test_within_its_limits_nothing_is_raised() -> None:

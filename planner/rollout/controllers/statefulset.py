@@ -231,7 +231,7 @@ class StatefulSetController(OverRevisions):
             self.workload.namespace,
             name,
             labels,
-            self._with_claims(spec, name),
+            spec_with_claims(self.workload, spec, name),
             self.workload.selector,
             is_new=not is_old and self.is_changed,
             ordinal=ordinal,
@@ -245,7 +245,7 @@ class StatefulSetController(OverRevisions):
     def _has_claim(self, simulation: Simulation, template: ClaimTemplate, pod_name: str) -> bool:
         """Whether a pod's claim is there, or was made (`createPersistentVolumeClaims`): a quota may refuse it, and then
         there is no pod."""
-        name, where = f"{template.name}-{pod_name}", self.workload.namespace
+        name, where = claim_name(template, pod_name), self.workload.namespace
         if (where, name) in simulation.cluster.remember(claims_by_key) or name in self._made_claims:
             return True
         counted = volume_claim_usage(simulation.snapshot, template)
@@ -254,21 +254,28 @@ class StatefulSetController(OverRevisions):
         self._made_claims.add(name)
         return True
 
-    def _with_claims(self, spec: PodSpec, pod_name: str) -> PodSpec:
-        """volumeClaimTemplates become claims named ``<template>-<pod>``, made where there are none."""
-        if not self.workload.claim_templates:
-            return spec
-        claims = tuple(
-            Volume(
-                name=template.name,
-                kind="persistentVolumeClaim",
-                claim_name=f"{template.name}-{pod_name}",
-                claim_template=template,
-            )
-            for template in self.workload.claim_templates
+
+def spec_with_claims(workload: Workload, spec: PodSpec, pod_name: str = "") -> PodSpec:
+    """volumeClaimTemplates become claims named ``<template>-<pod>``, made where there are none; without a pod's name each pod that
+    has the spec gets claims of its own, as it does of ordinals that were never there."""
+    if not workload.claim_templates:
+        return spec
+    claims = tuple(
+        Volume(
+            name=template.name,
+            kind="persistentVolumeClaim",
+            claim_name=claim_name(template, pod_name) if pod_name else "",
+            claim_template=template,
         )
-        others = tuple(v for v in spec.volumes if v.name not in {one.name for one in self.workload.claim_templates})
-        return replace(spec, volumes=others + claims)
+        for template in workload.claim_templates
+    )
+    others = tuple(v for v in spec.volumes if v.name not in {one.name for one in workload.claim_templates})
+    return replace(spec, volumes=others + claims)
+
+
+def claim_name(template: ClaimTemplate, pod_name: str) -> str:
+    """Source: `stateful_set_utils.go` `getPersistentVolumeClaimName`."""
+    return f"{template.name}-{pod_name}"
 
 
 def takes_max_unavailable(cluster: Cluster) -> bool:
