@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -55,6 +57,7 @@ _OF_ONE: Final = (
 _PRICES: Final = ("own_prices", "discounts", "commitments")
 
 _MOST_STEPS: Final = 3  # plans whose steps are printed; --script prints those of any
+_MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, and of more than these the first
 
 
 @click.command("rollout", cls=options.ShortHelp)
@@ -293,8 +296,18 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
 
 
 def _print_steps(steps: Sequence[Step]) -> None:
-    """Numbered; each line a command of its own, so that none runs before the one above it is done."""
-    for place, step in enumerate(steps, 1):
+    """Numbered; each line a command of its own, so that none runs before the one above it is done. Of many alike, one after another,
+    the first few."""
+    for verb, alike in groupby(enumerate(steps, 1), lambda one: one[1].what.split()[0]):
+        some = list(alike)
+        shown = len(some) if len(some) <= _MOST_ALIKE else _FEW_ALIKE
+        _print_numbered(some[:shown])
+        if more := some[shown:]:
+            click.echo(f"  {more[0][0]}. to {more[-1][0]}. {verb} {len(more):,} more in the same way: --script has all")
+
+
+def _print_numbered(steps: Sequence[tuple[int, Step]]) -> None:
+    for place, step in steps:
         terminal.say(step.what, head=f"  {place}. ", indent="     ")
         for one in (*step.commands, *(comment(f"undo: {undo}").strip() for undo in step.undo)):
             click.echo(f"     {one}")

@@ -602,11 +602,10 @@ def _without_rivals(case: _Case) -> Iterator[Remedy]:
     run = case.lent(paused, changed)
     if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
         names = listing([f"{r.namespace}/{r.name}" for r in others])
-        if len(others) > limits.LENDERS_ALONE.most:
-            names = f"{len(others):,} workloads of others ({names})"
+        whom = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
         yield case.remedy(
             RemedyKind.FREE_CAPACITY,
-            f"{_ONE_BY_ONE.title}, with {names} at 0 replicas meanwhile",
+            f"{_ONE_BY_ONE.title}, with {whom} at 0 replicas meanwhile",
             f"{_at_worst(case, run)}; without that, {names} may take the place of the first old pod",
             run,
             patch={"spec": {workload.traits.strategy_field: _ONE_BY_ONE.patch}},

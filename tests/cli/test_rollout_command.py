@@ -262,3 +262,16 @@ def test_the_plans_of_levers_are_rows_too(output: str, capsys: pytest.CaptureFix
     status, out, _ = run(capsys, "demo", "-w", SERVE, "--levers", "strategy,lend", "-o", output)
     assert status == 0
     assert "maxSurge 0, maxUnavailable 1" in out
+
+
+def test_of_many_steps_alike_the_first_are_printed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    gpu, held = node("gpu-0", pool="gpu", gpus=2), deployment("worker", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+    rivals = [one for number in range(7) for one in deployment(f"rival-{number}", [""], pod_spec(gpus=1))]
+    path = tmp_path / "crowd.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [gpu, *held, *rivals]}), encoding="utf-8")
+    _, out, _ = run(capsys, str(path), "-w", "deployment/ml/worker")
+    assert out.count("  4. to 7. Scale 4 more in the same way: --script has all\n") == 1
+    assert "kubectl scale deployment/rival-2 -n ml --replicas=0" in out
+    assert "kubectl scale deployment/rival-3 -n ml" not in out
+    _, script, _ = run(capsys, str(path), "-w", "deployment/ml/worker", "--script", "--way-out", "2")
+    assert "kubectl scale deployment/rival-6 -n ml --replicas=0" in script

@@ -183,8 +183,8 @@ def test_no_way_out_scales_down_below_an_autoscalers_least() -> None:
 def test_of_many_that_wait_too_a_few_are_named() -> None:
     rivals = [deployment(f"rival-{number}", [""], pod_spec(gpus=1)) for number in range(5)]
     remedy = by_kind(ask(snapshot(GPU, worker("gpu-0", "gpu-0"), *rivals)))[RemedyKind.FREE_CAPACITY]
-    named = "5 workloads of others (ml/rival-0, ml/rival-1, ml/rival-2 and 2 more)"
-    assert str(remedy.title) == f"maxSurge 0, maxUnavailable 1, with {named} at 0 replicas meanwhile"
+    assert str(remedy.title) == "maxSurge 0, maxUnavailable 1, with 5 workloads of others at 0 replicas meanwhile"
+    named = "ml/rival-0, ml/rival-1, ml/rival-2 and 2 more"
     assert str(remedy.sentence).endswith(f"without that, {named} may take the place of the first old pod")
     assert sum("--replicas=0" in str(step) for step in remedy.steps) == 5, "each is scaled"
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, REVISION
+from planner.ground.records import replace
+from planner.ground.vocabulary import DESIRED_REPLICAS, MAX_REPLICAS, RESTARTED_AT, REVISION
 from planner.kubernetes.kinds import RECREATE, ROLLING_UPDATE
-from planner.kubernetes.records import ReplicaSet, Workload
+from planner.kubernetes.records import FrozenMap, ReplicaSet, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.rollout.controllers.over_sets import OverSets
 from planner.rollout.controllers.replicaset import ReplicaSetController
@@ -17,6 +18,14 @@ from planner.rollout.ownership import sets_again, sets_by_owner
 from planner.rollout.pod_counts import Numbers
 from planner.rollout.simulation import Simulation
 from planner.rollout.tally import AVAILABLE, BOUND, ENDING, READY
+
+
+def _restarted(workload: Workload, simulation: Simulation) -> Workload:
+    """The workload as `kubectl rollout restart` writes it, which tells its template from that of the ReplicaSets there are: the oldest
+    with its template would be the current one else, whenever anything is asked of the snapshot afterwards (kubectl
+    `pkg/polymorphichelpers/objectrestarter.go`)."""
+    written = {**workload.template.annotations, RESTARTED_AT: str(simulation.clock.now)}
+    return replace(workload, template=replace(workload.template, annotations=FrozenMap(written)))
 
 
 class DeploymentController(OverSets):
@@ -39,7 +48,10 @@ class DeploymentController(OverSets):
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
-        super().__init__(workload)
+        is_restart = (
+            has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
+        )
+        super().__init__(_restarted(workload, simulation) if is_restart else workload)
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
         self.new: ReplicaSetController | None = None
@@ -83,6 +95,8 @@ class DeploymentController(OverSets):
             self.all_sets = [*self.old, self.new] if self.new is not None else [*self.old]
             for one in self.all_sets:
                 one.hand_over(simulation, is_new=one is self.new)
+            if is_restart:
+                self.workload = _restarted(workload, simulation)
         if self.new is not None:
             self.new.min_ready_seconds = workload.min_ready_seconds
 
