@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from planner.capacity.node_pools import NodePool
+from planner.capacity.node_pools import NodePool, pool_key
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
+from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.questions.plan import PlanSettings
@@ -20,15 +21,16 @@ from planner.remedies.certificate import ALL, certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
 from planner.remedies.overview import overview
 from planner.remedies.plan import PlanAnswer
-from planner.remedies.rollouts import rollout
+from planner.remedies.rollouts import growing, rollout
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
 from planner.rollout.prepared import Scenario
 
 LEVERS = {
-    RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE, RemedyKind.RAISE_QUOTA,
-    RemedyKind.FREE_CAPACITY,
+    RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE,
+    RemedyKind.RAISE_QUOTA, RemedyKind.FREE_CAPACITY,
 }  # fmt: skip
 """Ways out that the certificate's levers have, too."""
+PAST = ("past what", "past its limits on")  # of a pool: no plan within the levers, and what `nearest` is about
 
 
 _CLOSE = 1e-5  # of seconds and of dollars: sums in another order
@@ -40,33 +42,52 @@ class Doors(NamedTuple):
     workload: str
     alone: RolloutResult
     all_plans: Certificate
-    listed: Verdict
-    plan: PlanAnswer | None
+    listed: Verdict | None = None
+    plan: PlanAnswer | None = None
+    grown: RolloutResult | None = None  # where every pool may grow by itself
 
 
 def ask(
     snapshot: Snapshot, workload: str, pools: Sequence[NodePool] = (), book: PriceBook | None = None, given: Given = NOTHING,
     *, with_plan: bool = True,
 ) -> Doors:  # fmt: skip
+    """Of a workload's own rollout."""
     scenario = Scenario(changes=(WorkloadChange(workload=workload),))
     (row,) = (one for one in overview(snapshot).workloads if one.workload == workload)
-    return Doors(
-        workload=workload, alone=rollout(snapshot, scenario, tuple(pools), book=book),
-        all_plans=certificate(snapshot, scenario, ALL, pools, book), listed=row.verdict,
-        plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None,
+    doors = ask_change(snapshot, scenario, pools, book)
+    return doors._replace(
+        listed=row.verdict, plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None,
+        grown=rollout(snapshot, scenario, free(snapshot)),
     )  # fmt: skip
+
+
+def ask_change(
+    snapshot: Snapshot, scenario: Scenario, pools: Sequence[NodePool] = (), book: PriceBook | None = None
+) -> Doors:
+    """Of any change, which lists and plans don't know."""
+    return Doors(
+        workload=scenario.changes[0].workload, alone=rollout(snapshot, scenario, tuple(pools), book=book),
+        all_plans=certificate(snapshot, scenario, ALL, pools, book),
+    )  # fmt: skip
+
+
+def free(snapshot: Snapshot) -> tuple[NodePool, ...]:
+    """Every pool, grown by an autoscaler as far as it has to."""
+    names = dict.fromkeys(map(pool_key, snapshot.nodes))
+    return growing(snapshot, [limit for name in names for limit in parse_typed_limits(f"{name}=0-500")])
 
 
 def contradictions(doors: Doors) -> Iterator[str]:
     """What one door says and another denies; each line names both."""
     alone, every = doors.alone, doors.all_plans
-    if doors.listed is not alone.verdict and Verdict.NEEDS_GROWTH not in (doors.listed, alone.verdict):
+    listed = doors.listed or alone.verdict
+    if listed is not alone.verdict and Verdict.NEEDS_GROWTH not in (listed, alone.verdict):
         yield f"overview says {doors.listed}, rollout {alone.verdict}"
-    ways = [one for one in alone.remedies if one.kind in LEVERS]
+    ways = [one for one in alone.remedies if one.kind in LEVERS and not any(past in str(one.sentence) for past in PAST)]
     is_whole = every.looked_at >= every.total
     if every.is_known and every.is_proven and not every.plans and ways:
         yield f"levers: none exists (proven); rollout: {ways[0].title}"
-    for way in ways if every.is_known and is_whole else ():
+    for way in ways if every.is_known and is_whole and not _is_cut(every) else ():
         if not any(_as_good(plan, way) for plan in every.plans):
             yield f"rollout: {way.title} ({way.lowest_ready} Ready); no plan is as good: {[str(one.title) for one in every.plans]}"
     if every.is_proven and every.why_not:
@@ -81,15 +102,27 @@ def contradictions(doors: Doors) -> Iterator[str]:
 
 
 def of_prices(alone: RolloutResult, every: Certificate) -> Iterator[str]:
-    """Nodes of one way that have another price or come in another time than the same ones among all plans."""
-    plans = {str(one.title): one for one in every.plans}
+    """Ways out that cost other money, time, Ready pods or pods of others than the same steps among all plans."""
+    plans = {_done(one.steps): one for one in every.plans}
     for way in alone.remedies:
-        one = plans.get(str(way.title))
-        if way.kind is RemedyKind.ADD_NODE and one is not None and way.lowest_ready == one.lowest_ready:
-            names = ("seconds", "kept_nodes", "is_kept", "usd_per_month", "usd_per_rollout")
-            for name, mine, other in ((name, getattr(way, name), getattr(one, name)) for name in names):
-                if mine != other and abs((mine or 0.0) - (other or 0.0)) > _CLOSE:
-                    yield f"{way.title}: {name} {mine} as a way out, {other} among all plans"
+        plan = plans.get(_done(way.steps)) if _done(way.steps) or way.kind is RemedyKind.WAIT else None
+        if plan is None:
+            continue
+        names = ("seconds", "lowest_ready", "kept_nodes", "is_kept", "usd_per_month", "usd_per_rollout")
+        pairs = [(name, getattr(way, name), getattr(plan, name)) for name in names]
+        for name, mine, other in (*pairs, ("disturbed", way.disturbs, plan.disturbed)):
+            if mine != other and abs((mine or 0.0) - (other or 0.0)) > _CLOSE:
+                yield f"{way.title}: {name} {mine} as a way out, {other} among all plans"
+
+
+def _done(steps: Sequence[Step]) -> tuple[tuple[str, str], ...]:
+    """What steps set, and to what."""
+    return tuple(sorted((step.target, step.after) for step in steps if step.target))
+
+
+def _is_cut(every: Certificate) -> bool:
+    """Whether it says that a lever wasn't looked at as far as it goes: then it may lack what the list has, and says so."""
+    return not every.is_proven and any("looked at" in str(why) for why in every.why_not)
 
 
 def _of_plan(doors: Doors) -> Iterator[str]:
@@ -105,11 +138,21 @@ def _of_plan(doors: Doors) -> Iterator[str]:
         yield f"rollout: {fewest} nodes; plan: {[str(one.what) for one in mine]}"
     if plan.order and doors.alone.verdict is Verdict.COMPLETES and not in_order and not plan.hidden:
         yield "rollout completes; plan leaves it"
+    grown = doors.grown
+    if (
+        grown is not None
+        and grown.verdict is Verdict.NEEDS_GROWTH
+        and sum(one.nodes for one in mine) > grown.extra_nodes
+    ):
+        yield f"autoscalers bring {grown.extra_nodes} nodes; plan: {[str(one.what) for one in mine]}"
+    if grown is not None and grown.verdict is Verdict.NEEDS_GROWTH and fewest > grown.extra_nodes:
+        yield f"autoscalers bring {grown.extra_nodes} nodes; rollout: {nodes[0].title}"
 
 
 def _as_good(plan: WorthHaving, way: Remedy) -> bool:
-    """Whether it keeps as many Ready, adds as few nodes and ends as few pods of others."""
-    return plan.lowest_ready >= way.lowest_ready and plan.nodes <= way.extra_nodes and plan.disturbed <= way.disturbs
+    """Whether it keeps as many Ready, adds as few nodes, ends as few pods of others, is as soon and leaves no pod as it is."""
+    is_cheap = plan.nodes <= way.extra_nodes and plan.disturbed <= way.disturbs and not plan.left
+    return plan.lowest_ready >= way.lowest_ready and is_cheap and plan.seconds <= way.seconds + _CLOSE
 
 
 def _steps(doors: Doors) -> Iterator[Step]:

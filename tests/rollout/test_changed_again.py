@@ -12,14 +12,17 @@ from planner.capacity.changes import parse_later
 from planner.capacity.timeline import Beside
 from planner.cli import main
 from planner.ground.errors import NotKnownError
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Bearing, Reason, RolloutResult, Verdict
+from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Scenario, compiled
 from planner.rollout.run import WHEN_AT_REST, Revision, simulate
 from planner.rollout.scaled import scaled
-from tests.builders.objects import Item, deployment, node, pod_spec
+from planner.scheduling.cluster import Cluster
+from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
 from tests.collection.clusters import whole
 from tests.rollout.rollouts import WORKER, daemon_set, revision, rolling, stateful_set
 from tests.rollout.test_scaled import KINDS, gpus
@@ -221,3 +224,18 @@ def test_a_second_change_that_says_nothing_of_replicas_leaves_those_there_are_th
     beside = Beside(later=events, manifests=(json.dumps(manifest),), first=(WORKER,))
     answer = rollout(found, Scenario(changes=(WorkloadChange(workload=WORKER),)), beside=beside)
     assert (answer.verdict, answer.workloads[0].final["replicas"]) == (Verdict.COMPLETES, replicas)
+
+
+def test_what_was_restarted_is_at_rest_whatever_is_asked_next() -> None:
+    """`kubectl rollout restart` makes another template: scaled afterwards, a Deployment adds pods to its new ReplicaSet, and rolls nothing
+    back to the oldest with the template that it has."""
+    found = snapshot(node("n-0", gpus=3), deployment("a", ["n-0", "n-0"], pod_spec(gpus=1)))
+    (before,) = found.workloads
+    restarted = simulate(Cluster(found), [Revision(before=before, after=before, has_new_template=True)])
+    after = Cluster(restarted.simulation.snapshot_now())
+    assert not in_flight(after)
+    (own,) = after.snapshot.workloads
+    more = simulate(after, [Revision(before=own, after=replace(own, replicas=3), has_new_template=False)])
+    assert more.done[own.key]
+    names = {pod.name for pod in restarted.simulation.snapshot_now().pods}
+    assert names < {pod.name for pod in more.simulation.snapshot_now().pods}, "those that it had are kept"

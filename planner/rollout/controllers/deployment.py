@@ -48,9 +48,7 @@ class DeploymentController(OverSets):
     def __init__(
         self, simulation: Simulation, workload: Workload, *, has_new_template: bool, before: Workload | None = None
     ) -> None:
-        is_restart = (
-            has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
-        )
+        is_restart = has_new_template and before is not None and before.template.makes_the_same_pods(workload.template)
         super().__init__(_restarted(workload, simulation) if is_restart else workload)
         self.strategy = workload.strategy
         self.old: list[ReplicaSetController] = []
