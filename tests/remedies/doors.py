@@ -23,7 +23,9 @@ from planner.remedies.overview import overview
 from planner.remedies.plan import PlanAnswer
 from planner.remedies.rollouts import growing, rollout
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
-from planner.rollout.prepared import Scenario
+from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.run import simulate
+from planner.scheduling.cluster import Cluster
 
 LEVERS = {
     RemedyKind.WAIT, RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE,
@@ -33,6 +35,7 @@ LEVERS = {
 PAST = ("past what", "past its limits on")  # of a pool: no plan within the levers, and what `nearest` is about
 
 
+DRAWS = 12  # placements in which a number of nodes is tried
 _CLOSE = 1e-5  # of seconds and of dollars: sums in another order
 
 
@@ -45,6 +48,7 @@ class Doors(NamedTuple):
     listed: Verdict | None = None
     plan: PlanAnswer | None = None
     grown: RolloutResult | None = None  # where every pool may grow by itself
+    is_lucky: bool = False  # so many nodes as autoscalers bring don't do in every placement
 
 
 def ask(
@@ -55,10 +59,22 @@ def ask(
     scenario = Scenario(changes=(WorkloadChange(workload=workload),))
     (row,) = (one for one in overview(snapshot).workloads if one.workload == workload)
     doors = ask_change(snapshot, scenario, pools, book)
+    grown = rollout(snapshot, scenario, free(snapshot))
     return doors._replace(
-        listed=row.verdict, plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None,
-        grown=rollout(snapshot, scenario, free(snapshot)),
+        listed=row.verdict, plan=plan_answer(snapshot, PlanSettings(), given) if with_plan else None, grown=grown,
+        is_lucky=_is_lucky(snapshot, scenario, grown),
     )  # fmt: skip
+
+
+def _is_lucky(snapshot: Snapshot, scenario: Scenario, grown: RolloutResult) -> bool:
+    """Whether chance decides if the nodes do that autoscalers bring: growth is told of one placement, and more nodes come where they don't."""
+    cluster, revisions = Cluster(snapshot), prepare(snapshot, scenario).revisions
+    more = cluster.grown(grown.new_nodes)
+    runs = (
+        simulate(more, revisions, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
+        for draw in range(DRAWS if grown.new_nodes else 0)
+    )
+    return not all(all(run.done.values()) for run in runs)
 
 
 def ask_change(
@@ -139,13 +155,11 @@ def _of_plan(doors: Doors) -> Iterator[str]:
     if plan.order and doors.alone.verdict is Verdict.COMPLETES and not in_order and not plan.hidden:
         yield "rollout completes; plan leaves it"
     grown = doors.grown
-    if (
-        grown is not None
-        and grown.verdict is Verdict.NEEDS_GROWTH
-        and sum(one.nodes for one in mine) > grown.extra_nodes
-    ):
+    if grown is None or grown.verdict is not Verdict.NEEDS_GROWTH or doors.is_lucky:
+        return
+    if sum(one.nodes for one in mine) > grown.extra_nodes:
         yield f"autoscalers bring {grown.extra_nodes} nodes; plan: {[str(one.what) for one in mine]}"
-    if grown is not None and grown.verdict is Verdict.NEEDS_GROWTH and fewest > grown.extra_nodes:
+    if fewest > grown.extra_nodes:
         yield f"autoscalers bring {grown.extra_nodes} nodes; rollout: {nodes[0].title}"
 
 
