@@ -136,14 +136,17 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
         `Remedy`."""
         before = self.revisions[self.place].before
-        if patch and before is not None:
+        is_of_pods = patch is not None and "template" in patch["spec"]
+        if patch and before is not None and is_of_pods:  # before the change it would be a rollout of its own
+            step = then = steps.strategy_set(before, what or title, patch)
+        elif patch and before is not None:
             step = steps.strategy_set(before, what or title, patch)
         elif patch:  # there is nothing to patch yet
             wanted = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
             step = Step(what=what or title, commands=(wanted,))
         cures = [] if step is None else [step]
         cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
-        done = [*first, *cures, *self._change(run, then)]
+        done = [*first, *(() if step is then else cures), *self._change(run, then)]
         return Remedy(
             kind=kind,
             title=title,
@@ -157,7 +160,7 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
                 always=[one for step in last for one in step.commands],
                 on_failure=[one for step in first for one in step.undo],
             )
-            if first or then
+            if first or (then and not is_of_pods)
             else cure,
             steps=(*done, *last),
             **more,

@@ -137,6 +137,9 @@ class Carried:
             self._play([Revision(before=workload, after=workload, has_new_template=False)])
 
     def _wait(self, key: str, command: str) -> None:
+        if key not in self.done:  # one that is rolling out by itself
+            workload = self.workload(key)
+            self._play([Revision(before=workload, after=workload, has_new_template=False)])
         if not self.done.get(key, True):
             raise NotCarriedOut(f"{command}: error: timed out waiting for the condition")
 

@@ -82,7 +82,7 @@ def ask_change(
 ) -> Doors:
     """Of any change, which lists and plans don't know."""
     return Doors(
-        workload=scenario.changes[0].workload, alone=rollout(snapshot, scenario, tuple(pools), book=book),
+        workload=scenario.changes[0].workload if scenario.changes else "", alone=rollout(snapshot, scenario, tuple(pools), book=book),
         all_plans=certificate(snapshot, scenario, ALL, pools, book),
     )  # fmt: skip
 

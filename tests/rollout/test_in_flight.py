@@ -431,7 +431,7 @@ def test_a_change_may_come_some_time_after_another() -> None:
     assert max(m.held[GPU] for m in at_rest.moments[key]) == 3
 
 
-def test_waiting_for_a_rollout_in_flight_is_the_first_way_out_where_it_helps() -> None:
+def beside_one_in_flight() -> Snapshot:
     """First's smaller successor and the worker want the same GPU: the worker gets it, and first never gives its three back."""
     first = midway("first", ["a"], [""], replicas=1)
     for item in first:
@@ -445,8 +445,11 @@ def test_waiting_for_a_rollout_in_flight_is_the_first_way_out_where_it_helps() -
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 0}}
     }
     worker = deployment("worker", ["b", "b"], pod_spec(gpus=1, priorityClassName="urgent"), **surge)
-    asked = snapshot(node("a", gpus=4), node("b", gpus=2, cordoned=True), urgent, first, ending, worker)
-    answer = rollout(asked, Scenario(changes=(WorkloadChange(workload=WORKER),)))
+    return snapshot(node("a", gpus=4), node("b", gpus=2, cordoned=True), urgent, first, ending, worker)
+
+
+def test_waiting_for_a_rollout_in_flight_is_the_first_way_out_where_it_helps() -> None:
+    answer = rollout(beside_one_in_flight(), Scenario(changes=(WorkloadChange(workload=WORKER),)))
     assert answer.verdict is Verdict.STUCK
     assert [one.workload for one in answer.in_flight] == ["Deployment/ml/first"]
     assert [one.object for one in answer.findings if one.code == "others-in-flight"] == ["Deployment/ml/first"]

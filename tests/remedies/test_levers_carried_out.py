@@ -1,0 +1,88 @@
+"""Every kind of way out carried out as it is printed, command by command: it completes, and its undo leaves everything set as before."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from planner.inventory.change import WorkloadChange
+from planner.kubernetes.records import Snapshot
+from planner.remedies.rollouts import rollout
+from planner.rollout.answers import Remedy, RemedyKind, Verdict
+from planner.rollout.prepared import Scenario
+from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
+from tests.remedies.carried_out import Carried, settings_of
+from tests.remedies.test_doors import WAYS
+from tests.rollout.rollouts import WORKER, daemon_set, rolling
+from tests.rollout.test_admission import quota
+from tests.rollout.test_in_flight import beside_one_in_flight
+from tests.rollout.test_remedies import GPU, worker
+
+TRAP = WAYS["trap-change"]
+PATCHED = json.dumps({"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}})
+RIVAL = deployment("rival", [""], pod_spec(gpus=1))
+LENDER = deployment("other", ["gpu-0", "gpu-0"], pod_spec(gpus=1))
+CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
+    (
+        {RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE, RemedyKind.SCALE_DOWN_FIRST, RemedyKind.ADD_NODE},
+        snapshot(GPU, worker("gpu-0", "gpu-0")), WorkloadChange(workload=WORKER),
+    ),
+    (
+        {RemedyKind.SWITCH_STRATEGY},
+        snapshot(node("n-0", gpus=1), daemon_set("worker", ["n-0"], pod_spec(gpus=1), updateStrategy=rolling(1, 0))),
+        WorkloadChange(workload="DaemonSet/ml/worker"),
+    ),
+    ({RemedyKind.ADD_NODE}, snapshot(node("gpu-0", gpus=2), worker("gpu-0", "gpu-0")), WorkloadChange(workload=WORKER)),
+    ({RemedyKind.FREE_CAPACITY}, snapshot(GPU, LENDER, worker("", surge=0, unavailable=1)), WorkloadChange(workload=WORKER)),
+    ({RemedyKind.FREE_CAPACITY}, snapshot(GPU, worker("gpu-0", "gpu-0"), RIVAL), WorkloadChange(workload=WORKER)),
+    (
+        {RemedyKind.RAISE_QUOTA}, snapshot(node("n-0"), worker("n-0", spec=pod_spec()), quota({"pods": "1"})),
+        WorkloadChange(workload=WORKER),
+    ),
+    (
+        {RemedyKind.SMALLER_REQUEST},
+        snapshot(node("n-0"), deployment("other", ["n-0"], pod_spec(cpu="3")), worker("", spec=pod_spec(cpu="6"))),
+        WorkloadChange(workload=WORKER),
+    ),
+    (
+        {RemedyKind.FIX_SELECTOR}, snapshot(node("n-0"), worker("n-0", spec=pod_spec())),
+        WorkloadChange(workload=WORKER, patch=PATCHED),
+    ),
+    (
+        {RemedyKind.DELETE_PODS}, read_items(WAYS["trap"]["items"]),
+        WorkloadChange(workload=f"StatefulSet/{TRAP['metadata']['namespace']}/{TRAP['metadata']['name']}", patch=json.dumps({"spec": TRAP["spec"]})),
+    ),
+    ({RemedyKind.WAIT}, beside_one_in_flight(), WorkloadChange(workload=WORKER)),
+]  # fmt: skip
+
+
+def ways_of(found: Snapshot, change: WorkloadChange) -> tuple[Remedy, ...]:
+    answer = rollout(found, Scenario(changes=(change,)))
+    assert answer.verdict is Verdict.STUCK
+    return answer.remedies
+
+
+@pytest.mark.parametrize(("kinds", "found", "change"), CASES)
+def test_a_way_out_does_what_it_says_and_is_undone(
+    kinds: set[RemedyKind], found: Snapshot, change: WorkloadChange
+) -> None:
+    ways = ways_of(found, change)
+    assert kinds <= {way.kind for way in ways}
+    before = settings_of(found)
+    for way in ways:
+        carried = Carried(found, change).steps(way.steps)
+        assert carried.done[change.workload], way.title
+        assert carried.lowest[change.workload] >= way.lowest_ready, way.title
+        for step in way.steps:
+            assert step.undo or not step.target, f"{step.what}: what sets a value takes it back"
+            assert bool(step.before) == bool(step.after) == bool(step.target), step.what
+        after = settings_of(carried.undo([step for step in way.steps if not step.is_change]).snapshot)
+        own = {change.workload} if change.patch else set()  # the user's change isn't taken back here
+        assert {key: one for key, one in after.items() if key not in own} == {
+            key: one for key, one in before.items() if key not in own
+        }, way.title
+
+
+def test_every_kind_is_carried_out() -> None:
+    assert set().union(*(kinds for kinds, _, _ in CASES)) == set(RemedyKind)
