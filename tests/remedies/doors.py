@@ -90,7 +90,7 @@ def ask_change(
 def free(snapshot: Snapshot) -> tuple[NodePool, ...]:
     """Every pool, grown by an autoscaler as far as it has to."""
     names = dict.fromkeys(map(pool_key, snapshot.nodes))
-    return growing(snapshot, [limit for name in names for limit in parse_typed_limits(f"{name}=0-500")])
+    return growing(snapshot, tuple(limit for name in names for limit in parse_typed_limits(f"{name}=0-500")))
 
 
 def contradictions(doors: Doors) -> Iterator[str]:
