@@ -433,7 +433,7 @@ def test_a_change_may_come_some_time_after_another() -> None:
 
 def beside_one_in_flight() -> Snapshot:
     """First's smaller successor and the worker want the same GPU: the worker gets it, and first never gives its three back."""
-    first = midway("first", ["a"], [""], replicas=1)
+    first = copy.deepcopy(midway("first", ["a"], [""], replicas=1))  # others share its spec
     for item in first:
         if item["metadata"]["name"] in ("first-1", "first-1-0"):
             spec = item["spec"]["template"]["spec"] if item["kind"] == "ReplicaSet" else item["spec"]
