@@ -28,6 +28,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies import overview as overviews
 from planner.remedies.plan import (
+    SEARCH,
     Aims,
     Left,
     Measure,
@@ -100,6 +101,11 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
         return (measure.alike, bool(measure.makes)) if measure.alike else number
 
     return tables.alike(enumerate(measures, 1), patched)
+
+
+def doubt_of(answer: PlanAnswer) -> str:
+    """What wasn't looked at, where `doubts` don't say it."""
+    return "" if any(one.about == SEARCH for one in answer.doubts) else str(answer.doubt)
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -191,7 +197,7 @@ QUESTION: Final = Question(
     ),
     listings=(_MEASURES, _ORDER, _LEFT, Listing(name="doubts", columns=DOUBTS, is_shown=False)),
     notes=lambda answer: [
-        one for one in (answer.price_note, answer.doubt, *(one.sentence for one in answer.doubts)) if one
+        one for one in (answer.price_note, doubt_of(answer), *(one.sentence for one in answer.doubts)) if one
     ],
     about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
 

@@ -56,6 +56,7 @@ T = TypeVar("T")
 
 _WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
+SEARCH: Final = "the search for a plan"  # what a doubt is about that says what wasn't looked at
 _CENT: Final = 0.01
 _COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
 
@@ -1099,7 +1100,7 @@ class Planner:
             advice = f"To add them, also where they are empty: {commands_of}" if lists else ""
             yield decisive(names, f"whether fewer nodes do isn't known without {names}", advice)
         for said in self.doubts:
-            yield decisive("the search for a plan", said.rstrip("."))
+            yield decisive(SEARCH, said.rstrip("."))
 
     @cached_property
     def _uncounted(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, price_of
+from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doubt_of, price_of
 from planner.questions.question import Given
 from planner.remedies.plan import MeasureKind, PlanAnswer
 from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, sheet, tiles
@@ -85,7 +85,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         tiles.share("Rollable now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)
         tiles.share("With all of the plan", found.ready_all, found.total)
-    for note in filter(None, (found.price_note, found.doubt)):
+    for note in filter(None, (str(found.price_note), doubt_of(found))):
         st.caption(f"△ {words.literal(note)}")
     names = ["What to do", "What is left", "In which order to roll out"]
     do, left, order = link.tabs(names, key="part")
