@@ -22,6 +22,7 @@ from planner.remedies.lending import is_given_back, raised
 from planner.remedies.levers import Growing, Knobs, Lender, Lever, PlanCase, knobs
 from planner.remedies.moves import RoomMade, room_made
 from planner.remedies.player import Outcome
+from planner.remedies.scenario import ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect
@@ -240,7 +241,7 @@ class _Writer:
         if one.left:
             yield f"{count(one.left, 'pod')} {plural(one.left, 'keeps', 'keep')} what {plural(one.left, 'it has', 'they have')}, until the partition is 0"
         if one.disturbed:
-            yield f"{count(one.disturbed, 'pod')} of others {plural(one.disturbed, 'ends', 'end')} on the way"
+            yield ends_on_the_way(one.disturbed)
         for lender, left in one.lent:
             yield from self._said_of_lender(one, lender, left)
         if one.runs > 1 and not one.is_proven:

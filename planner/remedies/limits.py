@@ -98,7 +98,7 @@ ORDER_TURNS: Final = Limit(
 )
 ORDERS_PLAYED: Final = Limit(
     6,
-    "Each of these completes by itself: in none of {number} that were played do all complete; no other order was tried.",
+    "Each of these completes by itself: not all do in {number} that Headroom played; no other order was tried.",
 )
 ORDER_UNITS: Final = Limit(
     QUESTION_UNITS,

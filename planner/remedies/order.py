@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.ground.budget import TooLargeError, part
+from planner.ground.budget import TooLargeError, part, too_large
 from planner.ground.records import Record, replace
 from planner.ground.words import count
 from planner.kubernetes.shares import enough
@@ -65,6 +65,8 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
         place, at, is_sure = 0, cluster, True
         for segment in _segments(turns):
             run = _play(at, segment, draw)
+            if run.is_cut:  # what isn't played to its end isn't stuck
+                raise too_large()
             for turn in segment:
                 after = turn.revision.after
                 lowest = min(moment.ready for moment in run.moments[after.key][1:])

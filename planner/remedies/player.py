@@ -23,7 +23,7 @@ from planner.remedies import limits
 from planner.remedies.least_nodes import staying
 from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
 from planner.remedies.price import AddedNodes, NodesPrice
-from planner.remedies.scenario import other_draws
+from planner.remedies.scenario import other_draws, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
@@ -176,8 +176,7 @@ class Player:
         if not all(run.done.values()) or not self._comes_back(plan, run):  # those scaled for it are among them, too
             return Outcome(plan=plan, completes=False, is_proven=is_sure, run=run)
         new = cluster.nodes[len(cluster.nodes) - sum(plan.nodes) :] if any(plan.nodes) else ()
-        own = {owner for r in self.case.revisions for owner in run.owners[r.after.key]}
-        preempted = len({pod.uid for pod in run.preempted if pod.owner not in own})
+        preempted = preempted_of_others(run, [r.after.key for r in self.case.revisions])
         lowest, rolling, down = self._times(plan, run)
         kept = self._kept(plan, run)
         price = self._price(plan, rolling, kept)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
+from planner.ground.words import count, plural
 from planner.remedies import limits
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import holds_in_every_placement
@@ -14,6 +15,17 @@ def other_draws(cluster: Cluster, revisions: Sequence[Revision], *, seed: int = 
     """The same rollouts in `limits.DRAWS` less one further draws: who of equals is placed, ends or comes first."""
     for draw in range(1, limits.DRAWS.most):
         yield simulate(cluster, revisions, seed=seed + draw, draws_order=True, draws_ends=True)
+
+
+def ends_on_the_way(pods: int) -> str:
+    """``1 pod of others ends on the way``."""
+    return f"{count(pods, 'pod')} of others {plural(pods, 'ends', 'end')} on the way"
+
+
+def preempted_of_others(run: Run, keys: Collection[str]) -> int:
+    """Pods of others than the workloads `keys` that are preempted on the way: they end for it, too."""
+    own = {owner for key in keys for owner in run.owners[key]}
+    return len({pod.uid for pod in run.preempted if pod.owner not in own})
 
 
 def holds_under_chance(

@@ -27,7 +27,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
 from planner.remedies import limits, steps
 from planner.remedies.levers import most_wanted
-from planner.remedies.scenario import holds_under_chance
+from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
@@ -131,11 +131,12 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
     def remedy(
         self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
         first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), last_seconds: float = 0.0,
-        what: str = "", then: Step | None = None, **more: Any,
+        what: str = "", then: Step | None = None, disturbs: int = 0, **more: Any,
     ) -> Remedy:  # fmt: skip
         """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
         `Remedy`."""
         before = self.revisions[self.place].before
+        preempted = preempted_of_others(run, [r.after.key for r in self.revisions])
         is_of_pods = patch is not None and "template" in patch["spec"]
         if patch and before is not None and is_of_pods:  # before the change it would be a rollout of its own
             step = then = steps.strategy_set(before, what or title, patch)
@@ -150,7 +151,8 @@ class _Case(Record, kw_only=False, eq=False, dict=True):
         return Remedy(
             kind=kind,
             title=title,
-            sentence=Text(sentence),
+            sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
+            disturbs=disturbs + preempted,
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
             seconds=first_seconds + self.seconds(run) + last_seconds,
