@@ -20,7 +20,7 @@ from planner.ground.progress import tell
 from planner.ground.records import replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import sentence
+from planner.ground.words import NO_WORDS, Text, sentence
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
@@ -103,9 +103,9 @@ def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
     return tables.alike(enumerate(measures, 1), patched)
 
 
-def doubt_of(answer: PlanAnswer) -> str:
+def doubt_of(answer: PlanAnswer) -> Text:
     """What wasn't looked at, where `doubts` don't say it."""
-    return "" if any(one.about == SEARCH for one in answer.doubts) else str(answer.doubt)
+    return NO_WORDS if any(one.about == SEARCH for one in answer.doubts) else answer.doubt
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────

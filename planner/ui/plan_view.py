@@ -85,7 +85,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         tiles.share("Rollable now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)
         tiles.share("With all of the plan", found.ready_all, found.total)
-    for note in filter(None, (str(found.price_note), doubt_of(found))):
+    for note in filter(None, (found.price_note, doubt_of(found))):
         st.caption(f"△ {words.literal(note)}")
     names = ["What to do", "What is left", "In which order to roll out"]
     do, left, order = link.tabs(names, key="part")
