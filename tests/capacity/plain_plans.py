@@ -1,7 +1,7 @@
 """Every plan played, one by one, on a cluster compiled anew each time: no bound, nothing met twice, no line of the search.
 
 What may be done, how far it goes and how it is played and weighed is written here again, with ranges of its own: all lenders, every value of
-a strategy and one more, more draws. Only nodes end somewhere, at `most_nodes` of each pool, since there is no end to them.
+a strategy, more draws. Only nodes end somewhere, at `most_nodes` of each pool, since there is no end to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import compile_shape
 
 ARRIVAL, GPU_ARRIVAL = 120.0, 300.0
-DRAWS = 12
+DRAWS = 9
 POOL = "cloud.google.com/gke-nodepool"
 Vector = tuple[float, ...]
 
@@ -64,7 +64,7 @@ def _strategies(snapshot: Snapshot, after: Workload) -> Iterator[tuple[Strategy 
             for missing in (own.max_unavailable, *(range(1, number + 2) if gate else ())):
                 yield replace(own, kind="RollingUpdate", partition=partition, max_unavailable=missing), None
         return
-    for surge, missing in product(range(number + 2), range(number + 1)):
+    for surge, missing in product(range(number + 1), repeat=2):
         if surge or missing:
             yield Strategy(kind="RollingUpdate", max_surge=surge, max_unavailable=missing), None
     yield Strategy(kind="Recreate"), None
