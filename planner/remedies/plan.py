@@ -66,16 +66,25 @@ class Aims(Record):
 
     least_ready_percent: int = setting(
         0, least=0, most=100, label="Ready at least, %", option="--least-ready", form="PERCENT",
-        help="No workload's rollout may have a smaller share of its pods Ready.",
+        is_everyday=True, help="No workload's rollout may have a smaller share of its pods Ready.",
     )  # fmt: skip
     most_nodes: int | None = setting(
-        None, least=0, most=limits.NODES.most, label="Spare nodes at most", help="No more nodes than these are added."
+        None,
+        least=0,
+        most=limits.NODES.most,
+        label="Spare nodes at most",
+        is_everyday=True,
+        help="No more nodes than these are added.",
     )
     most_usd: float | None = setting(
-        None, least=0, most=10_000_000, label="$ a month at most", help="No more is spent on nodes a month, if they are kept."
+        None, least=0, most=10_000_000, label="$ a month at most", is_everyday=True, help="No more is spent on nodes a month, if they are kept."
     )  # fmt: skip
     rollouts_per_month: float = setting(
-        20, least=0, most=10_000, help="How often the workloads that need spare nodes are rolled out in all."
+        20,
+        least=0,
+        most=10_000,
+        is_everyday=True,
+        help="How often the workloads that need spare nodes are rolled out in all.",
     )
 
 
