@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from fractions import Fraction
 
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object, labels, pod_requests, quantity
+from tests.reference.objects import Object, controller_of, labels, pod_requests, quantity
 from tests.reference.pod_security import is_forbidden
 from tests.reference.quotas import Refused, check_pod, pod_limits
 
@@ -19,7 +20,7 @@ def admit_pod(cluster: Cluster, pod: Object) -> None:
     set_priority(cluster, pod)
     set_tolerations(pod)
     set_runtime(cluster, pod)
-    if runs_on_gke(cluster):
+    if adds_tolerations(cluster):
         tolerate_extended_resources(pod)
     merge_label_keys(pod)
     apply_limit_ranges(cluster, pod)
@@ -50,9 +51,33 @@ def set_runtime(cluster: Cluster, pod: Object) -> None:
     own += [dict(one) for one in scheduling.get("tolerations") or [] if one not in own]
 
 
-def runs_on_gke(cluster: Cluster) -> bool:
-    """Google's clusters have the admission plugin ExtendedResourceToleration; their nodes say whose they are."""
-    return any("cloud.google.com/gke-nodepool" in labels(node) for node in cluster.of("Node"))
+def adds_tolerations(cluster: Cluster) -> bool:
+    """Whether the admission plugin ExtendedResourceToleration is on, as the dump shows it: by pods that have
+    tolerations which their template lacks, or lack them too; else Google's clusters have it, whose nodes say so."""
+    if cluster.adds_tolerations is None:
+        shown = set(shown_tolerations(cluster))
+        is_gke = any("cloud.google.com/gke-nodepool" in labels(node) for node in cluster.of("Node"))
+        cluster.adds_tolerations = True in shown or (not shown and is_gke)
+    return cluster.adds_tolerations
+
+
+def shown_tolerations(cluster: Cluster) -> Iterator[bool]:
+    """Of pods whose template would get some by the plugin: whether they have these."""
+    for pod in cluster.of("Pod"):
+        owner = controller_of(pod) or {}
+        maker = cluster.get(owner.get("kind", ""), pod["metadata"]["namespace"], owner.get("name", ""))
+        if (
+            maker is not None
+            and "template" in maker["spec"]
+            and pod["status"].get("phase") not in ("Succeeded", "Failed")
+        ):
+            made = {"spec": copy.deepcopy(maker["spec"]["template"]["spec"])}
+            default_requests(made)
+            own = list(made["spec"].get("tolerations") or [])
+            tolerate_extended_resources(made)
+            added = [one for one in made["spec"]["tolerations"] if one not in own]
+            if added:
+                yield all(one in (pod["spec"].get("tolerations") or []) for one in added)
 
 
 def is_extended(resource: str) -> bool:
@@ -162,7 +187,9 @@ def set_priority(cluster: Cluster, pod: Object) -> None:
     if found is not None:
         spec["priorityClassName"] = found["metadata"]["name"]
     spec["priority"] = found["value"] if found else SYSTEM_PRIORITIES.get(name or "", 0)
-    spec.setdefault("preemptionPolicy", (found or {}).get("preemptionPolicy") or "PreemptLowerPriority")
+    computed = (found or {}).get("preemptionPolicy") or "PreemptLowerPriority"
+    if spec.setdefault("preemptionPolicy", computed) != computed:
+        raise Refused(f"PreemptionPolicy is {computed} by the pod's class")
 
 
 def set_tolerations(pod: Object) -> None:

@@ -23,6 +23,7 @@ class Cluster:
         self.tick = -1
         self.milliseconds = 0.0
         self.listeners: list[Listener] = []
+        self.adds_tolerations: bool | None = None  # whether ExtendedResourceToleration is on; not looked at yet
         self.kinds: dict[str, dict[Key, Object]] = {}
         for item in items:
             self.kinds.setdefault(item["kind"], {})[key(item)] = copy.deepcopy(item)

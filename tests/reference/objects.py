@@ -143,8 +143,12 @@ def tolerates(toleration: Object, taint: Object) -> bool:
         return False
     if toleration.get("key") and toleration["key"] != taint["key"]:
         return False
-    if toleration.get("operator", "Equal") == "Exists":
+    operator = toleration.get("operator", "Equal")
+    if operator == "Exists":
         return True
+    if operator in ("Gt", "Lt"):  # KEP-5471: how the taint's number is to the toleration's
+        taints, own = int(taint.get("value") or 0), int(toleration["value"])
+        return taints > own if operator == "Gt" else taints < own
     return bool((toleration.get("value") or "") == (taint.get("value") or ""))
 
 

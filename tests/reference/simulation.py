@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
+from tests.reference.admission import adds_tolerations
 from tests.reference.attachment import Attacher
 from tests.reference.cluster import Cluster
 from tests.reference.controllers import (
@@ -51,6 +52,7 @@ ADDED = (REVISION, "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod
 class Simulation:
     def __init__(self, items: list[Object], never_ready: list[dict[str, str]], seed: int) -> None:
         self.cluster = Cluster(items, seed)
+        adds_tolerations(self.cluster)  # as the templates are before the change
         self.never_ready = never_ready
         self.tries_again = False
         self.workloads: list[Object] = []

@@ -16,7 +16,7 @@ from tests.reference.cluster import Cluster
 from tests.reference.controllers import surge_and_unavailable
 from tests.reference.drain import drain
 from tests.reference.headroom import headroom
-from tests.reference.objects import Object, is_bound, pod_requests, quantity, strategic_merge
+from tests.reference.objects import Object, is_bound, pod_requests, quantity, strategic_merge, tolerates
 from tests.reference.random_clusters import Case, grow, node, priority_classes, random_case
 from tests.reference.simulation import RECORDERS_PATIENCE_MS, Simulation, simulate
 from tests.reference.storage import bind_claims, make_claim
@@ -162,6 +162,40 @@ def test_init_containers_and_sidecars_count_as_the_scheduler_counts() -> None:
 # --- recordings -------------------------------------------------------------------------------------------------------
 
 ROLLOUTS = Path(__file__).parents[1] / "conformance" / "rollouts"
+
+
+def test_a_preemption_policy_beside_the_class_is_refused() -> None:
+    """A template that names another policy than its class makes no pod: another Deployment's that waits so takes no GPU (`vol5-recreate-thief-1`)."""
+    low = {"kind": "PriorityClass", "metadata": {"name": "low"}, "value": 0}
+    items = [node("gpu-0", "a", 8, 32, 2), low, deployment(1, 1, 0)]
+    patch = {"spec": {"template": {"spec": {"priorityClassName": "low", "preemptionPolicy": "Never"}}}}
+    refused = play(grow(items, [], 0), patch)
+    assert (refused["verdict"], refused["pending"]) == ("stuck", [])
+    patch["spec"]["template"]["spec"]["preemptionPolicy"] = "PreemptLowerPriority"
+    assert play(grow(items, [], 0), patch)["verdict"] == "complete"
+
+
+def test_pods_show_whether_tolerations_are_added() -> None:
+    """On Google's nodes they are, unless pods there that ask for GPUs have none."""
+    taint = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+    tainted = node("gpu-1", "a", 8, 32, 1)
+    tainted["spec"]["taints"] = [taint]
+    for one in (without := node("gpu-0", "a", 8, 32, 1)), tainted:
+        one["metadata"]["labels"]["cloud.google.com/gke-nodepool"] = "pool"
+    items = grow([without, tainted, deployment(1, 1, 0)], [], 0)
+    (pod,) = (item for item in items if item["kind"] == "Pod")
+    pod["spec"]["nodeName"] = "gpu-0"
+    assert play(items)["verdict"] == "complete"  # the pod that grew there has what the plugin adds
+    pod["spec"]["tolerations"] = []
+    assert play(items)["verdict"] == "stuck"
+
+
+@pytest.mark.parametrize(
+    ("operator", "value", "fits"), [("Gt", "50", True), ("Gt", "950", False), ("Lt", "951", True), ("Lt", "950", False)]
+)
+def test_tolerations_may_compare_numbers(operator: str, value: str, fits: bool) -> None:
+    taint = {"key": "example.com/sla", "value": "950", "effect": "NoSchedule"}
+    assert tolerates({"key": "example.com/sla", "operator": operator, "value": value}, taint) is fits
 
 
 def test_a_claim_made_anew_gets_a_volume_of_its_own() -> None:
