@@ -249,7 +249,8 @@ def pulled_images(played: Played) -> Iterator[Doubt]:
             yield Doubt(
                 about=f"image {why.partition(' ')[0]}", why=Text(why), could_change=Effect.VERDICT, advice=advice
             )
-        for pull in image_pulls(played.cluster, after.template.spec, played.nodes_of(revision)):
+        nodes = played.nodes_of(revision) if played.run is not None else ()  # without a rollout no time is told
+        for pull in image_pulls(played.cluster, after.template.spec, nodes):
             yield Doubt(about=f"image {pull.image}", why=Text(pull.words), could_change=Effect.TIME)
 
 

@@ -6,14 +6,14 @@ have others. Source: kubernetes `pkg/kubelet/nodestatus/setters.go` `Images`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from planner.ground.records import Record
 from planner.ground.words import listing, measured_bytes, plural
 from planner.kubernetes.records import Node, PodSpec
 from planner.kubernetes.status_reasons import outcome_of
 from planner.rollout.limits import LIMITS
-from planner.scheduling.cluster import Cluster
+from planner.scheduling.cluster import Cluster, once_a_cluster
 
 _DOCKER = "docker.io/"
 
@@ -34,17 +34,23 @@ class ImagePull(Record):
 def failing_pulls(cluster: Cluster, spec: PodSpec) -> Iterator[str]:
     """In words, images of a template that kubelets fail to pull for pods that are there: each once."""
     wanted = {one.image for one in (*spec.init_containers, *spec.containers)}
-    told = set[str]()
+    yield from (words for image, words in _failing(cluster).items() if image in wanted)
+
+
+@once_a_cluster
+def _failing(cluster: Cluster) -> Mapping[str, str]:
+    """Image → of the first pod for which a kubelet fails to pull it, in words."""
+    told: dict[str, str] = {}
     for pod in cluster.snapshot.pods:
         if pod.is_ready or pod.is_terminal or not pod.node_name:
             continue
         images = {one.name: one.image for one in (*pod.spec.init_containers, *pod.spec.containers)}
         for state in pod.containers:
             image = images.get(state.name, "")
-            is_failing = state.state == "waiting" and outcome_of("waiting", state.reason) == "image"
-            if is_failing and image in wanted - told:
-                told.add(image)
-                yield f"{image} can't be pulled for pod {pod.namespace}/{pod.name} on {pod.node_name} ({state.reason})"
+            if image and state.state == "waiting" and outcome_of("waiting", state.reason) == "image":
+                place = f"{pod.namespace}/{pod.name} on {pod.node_name}"
+                told.setdefault(image, f"{image} can't be pulled for pod {place} ({state.reason})")
+    return told
 
 
 def image_pulls(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ImagePull]:
