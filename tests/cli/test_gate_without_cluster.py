@@ -238,3 +238,23 @@ def test_together_they_need_fewer_places_where_one_frees_what_another_takes(
     assert found["room"]["places"] == 1
     second["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "1"}
     assert document(capsys, "-f", write(tmp_path, first, second))[1]["room"]["places"] == 2
+
+
+def test_the_examples_without_a_cluster_call_what_there_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    examples = ROOT / "docs/examples"
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    (user,) = yaml.safe_load((examples / "pre-commit-config-no-cluster.yaml").read_text())["repos"]
+    job = yaml.safe_load((examples / "gitlab-ci-no-cluster.yml").read_text())["headroom"]
+    assert "allow_failure" not in job
+    (line,) = job["script"]
+    (one,) = user["hooks"]
+    assert one["id"] == hook["id"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "a.yaml").write_text((FILES / "one-gpu-defaults.yaml").read_text())
+    for words in (line.split(), hook["entry"].split() + one["args"]):
+        assert words[:2] == ["headroom", "gate"]
+        assert gate(capsys, *words[2:])[0] == 3
+    assert (tmp_path / "headroom.md").read_text().startswith("<!-- headroom gate -->")
