@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, combinations_with_replacement, groupby, islice, product
+from itertools import combinations_with_replacement, groupby, islice, product
 from typing import Any, Final
 
 from planner.ground.errors import HeadroomError
@@ -289,16 +289,21 @@ def _shares(files: Files, needs: Mapping[str, int], total: int, roomiest: str) -
     last: Iterable[tuple[int, ...]] = product(range(total + 1), repeat=len(needs))
     last = [tuple(total * (key == roomiest) for key in needs)] if roomiest else last
     seen: set[frozenset[tuple[str, int]]] = set()
-    for numbers in islice(chain(first, last), limits.WALKED.most):
-        if sum(numbers) != total:
-            continue
-        counted: Counter[str] = Counter()
-        for key, number in zip(needs, numbers, strict=True):
-            counted[names[key]] += number
-        shape = frozenset(counted.items())
-        if shape not in seen and len(seen) < limits.DISTRIBUTIONS.most:
-            seen.add(shape)
-            yield dict(zip(needs, numbers, strict=True))
+    for some, most in (
+        (first, limits.OWN_SHARES.most if roomiest else limits.DISTRIBUTIONS.most),
+        (last, limits.DISTRIBUTIONS.most),
+    ):
+        most += len(seen)
+        for numbers in islice(some, limits.WALKED.most):
+            if sum(numbers) != total or len(seen) >= most:
+                continue
+            counted: Counter[str] = Counter()
+            for key, number in zip(needs, numbers, strict=True):
+                counted[names[key]] += number
+            shape = frozenset(counted.items())
+            if shape not in seen:
+                seen.add(shape)
+                yield dict(zip(needs, numbers, strict=True))
 
 
 def _holds(stand: Stand, other: Stand) -> bool:

@@ -12,6 +12,7 @@ from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
 from planner.kubernetes.records import Finding
 from planner.kubernetes.updates import Way
+from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import Asked, asked, asked_together
 from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.rollout_warnings import rollout_warnings, timeouts
@@ -249,7 +250,11 @@ def _ready_with(need: RoomNeed) -> str:
 
 def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:
     if together is None:
-        return NO_WORDS
+        return (
+            Text(f"together: not asked of more than {TOGETHER.most} workloads")
+            if len(singles) > TOGETHER.most
+            else NO_WORDS
+        )
     need = together.need
     if need.need is Need.UNKNOWN:
         return Text(f"together: not known: {together.why}")

@@ -149,3 +149,11 @@ def test_the_example_gives_inputs_that_there_are() -> None:
     needed = {name for name, one in ACTION["inputs"].items() if one.get("required")}
     assert needed <= set(step["with"])
     assert all(isinstance(value, str) for value in step["with"].values())
+
+
+def test_without_a_cluster_it_tells_the_room(tmp_path: Path) -> None:
+    assert not ACTION["inputs"]["cluster"].get("required")
+    manifest = ROOT / "tests/remedies/no_cluster/one-gpu-defaults.yaml"
+    status, comments = carried_out(tmp_path, manifests=str(manifest))
+    assert status == 3
+    assert "needs room for 1 more pod" in comments[-1]["body"]
