@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
@@ -46,14 +45,7 @@ def seldom() -> None:
     What goes through all there is comes as much more seldom: a sixth of the time of some thousand rollouts. At its end nothing is looked
     through for what the system takes back at once. Who imports the library keeps Python's own ways."""
     gc.set_threshold(20_000)
-    atexit.register(_leave)
-
-
-def _leave() -> None:
-    """Let the end of the process look through nothing, but where DuckDB is loaded: nanobind, which it is made with, writes a line of
-    each object that it still has at the very end."""
-    if "duckdb" not in sys.modules:
-        gc.freeze()
+    atexit.register(gc.freeze)
 
 
 def clear_up() -> None:

@@ -8,8 +8,10 @@ was synced; an object store shows an object when it is whole.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import sys
 import threading
 import time
 import uuid
@@ -305,7 +307,7 @@ class Store:
         SourceError
             When a file of the store is damaged.
         """
-        import duckdb
+        duckdb = _duckdb()
 
         return self._again_if_gone(
             lambda: self._asked(duckdb, sql, self.readings(clusters, since, until), parameters, seconds)
@@ -321,7 +323,7 @@ class Store:
         NotKnownError
             When there is nothing of these clusters and days.
         """
-        import duckdb
+        duckdb = _duckdb()
 
         def read() -> history.History:
             readings = self.readings(clusters, since, until)
@@ -721,6 +723,23 @@ def _told(url: str, verb: str) -> Iterator[None]:
         said = " ".join(str(error).split())[:300]
         mend = "Check the address, the network, the credentials in the environment and the room on the disk"
         raise SourceError(f"the store can't be {verb}: {said}", where=url, mend=mend) from error
+
+
+def _duckdb() -> Any:
+    """DuckDB, whose library (nanobind) writes a line of each of its objects that is there when the process ends. They all are, since the
+    collector looks through nothing then (`planner.ground.collector`): what libraries write after Python's own end goes nowhere."""
+    import duckdb
+
+    atexit.unregister(_be_silent)
+    atexit.register(_be_silent)
+    return duckdb
+
+
+def _be_silent() -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def _is_gone(error: Exception) -> bool:
