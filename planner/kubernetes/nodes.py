@@ -176,6 +176,12 @@ def provisioning_model(node: Node) -> str:
     return next((bought for bought in told if bought), ON_DEMAND)
 
 
+def provisioning_label(node: Node, how: str) -> tuple[str, str] | None:
+    """The node's label that tells that it was bought so (`provisioning_model`): of whoever made it."""
+    known = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
+    return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == how), None)
+
+
 def is_ready(node: Node) -> bool:
     """Whether the kubelet says that it takes pods. A node that says nothing of it is taken for Ready."""
     return node.conditions.get("Ready", "True") == "True"

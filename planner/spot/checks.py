@@ -25,6 +25,7 @@ from planner.kubernetes.nodes import (
     is_spot,
     machine_type,
     physical_gpus,
+    provisioning_label,
     provisioning_model,
     region,
 )
@@ -444,7 +445,7 @@ def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], 
         return tuple(one for one in lasting if not tolerates_taints(spec.tolerations, (one,)))
 
     best = min(there, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
-    label = usual if _has(best, usual) else _label_of_spot(best, case.capacity)
+    label = usual if _has(best, usual) else provisioning_label(best, case.capacity)
     unpinned = {key: value for key, value in spec.node_selector.items() if key not in tables().pool}
     patched = replace(spec, node_selector=FrozenMap(unpinned | (dict([label]) if label else {})))
     return label, untolerated(best), not node_affinity_matches(patched, best.labels, best.name)
@@ -456,12 +457,6 @@ _OF_LIFECYCLE: Final = "node.kubernetes.io/"  # taints that come and go with the
 
 def _has(node: Node, label: tuple[str, str] | None) -> bool:
     return label is not None and node.labels.get(label[0]) == label[1]
-
-
-def _label_of_spot(node: Node, capacity: Capacity) -> tuple[str, str] | None:
-    """The label that tells that the node is one of spot: of its maker, whoever that is."""
-    known = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
-    return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == capacity), None)
 
 
 def _new_pool(case: Case) -> str:
