@@ -37,12 +37,6 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 # Place → the test that asks its rules through those who use them, where none reads the module itself.
 ASKED_BY: Final[dict[str, str]] = {
-    "planner/capacity/limits.py": "tests/rules/test_limits_of_rooms.py",
-    "planner/inventory/limits.py": "tests/rules/test_limits_of_rooms.py",
-    "planner/rollout/limits.py": "tests/rules/test_limits_of_rooms.py",
-    "planner/sources/limits.py": "tests/rules/test_limits_of_rooms.py",
-    "planner/spot/checks.py": "tests/spot/test_spot_label.py",
-    "planner/spot/workload.py": "tests/spot/test_listed_cures.py",
     "planner/capacity/growth.py": "tests/capacity/test_tied_to_nodes.py",
     "planner/capacity/what_if.py": "tests/capacity/test_what_if.py",
     "planner/health/restarts/question.py": "tests/restarts/test_statuses.py",
