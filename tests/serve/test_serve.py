@@ -281,7 +281,13 @@ def test_what_is_told_of_the_demo() -> None:
         family.name: dict(family.samples)
         for family in cluster_metrics(demo.read(), Given(book=embedded_book())).families
     }
-    assert found["workloads"] == {("completes",): 15, ("stuck",): 5, ("needs_growth",): 0, ("unknown",): 0}
+    assert found["workloads"] == {
+        ("completes",): 15,
+        ("stuck",): 5,
+        ("needs_growth",): 0,
+        ("evictions_by_queue",): 0,
+        ("unknown",): 0,
+    }
     assert found["gpus"]["L4", "nvidia.com/gpu", "GPUs", "free"] == 1
     assert found["gpus"]["A100", "nvidia.com/gpu", "GPUs", "waited_for"] == 4
     assert sum(found["cost_usd_per_month"].values()) > 1000
