@@ -27,18 +27,10 @@ from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies import overview as overviews
-from planner.remedies.plan import (
-    SEARCH,
-    Aims,
-    Left,
-    Measure,
-    MeasureKind,
-    PlanAnswer,
-    Planner,
-    Turn,
-    World,
-    own_rollout,
-)
+from planner.remedies.levered import LeveredCluster, own_rollout
+from planner.remedies.measures import Measure, MeasureKind
+from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
+from planner.remedies.plan_state import Aims, PlanState
 from planner.remedies.price import priced
 from planner.remedies.rollouts import growing
 from planner.rollout.prepared import compiled
@@ -70,7 +62,7 @@ def answer(snapshot: Snapshot, settings: PlanSettings, given: Given = NOTHING) -
         for key, line in now.items()
     }
     pools = growing(snapshot, settings.pools.known(given))
-    planner = Planner(World(compiled(snapshot)), states, settings, given.book, snapshot, pools)
+    planner = Planner(PlanState(LeveredCluster(compiled(snapshot)), states, settings, given.book, snapshot, pools))
     whole = planner.plan()
     whole = replace(whole, sentence=QUESTION.of_those_seen(snapshot, whole.sentence))
     return narrowed(whole, overviews.kept_by(snapshot, settings.filter, settings.pools.known(given)))

@@ -14,7 +14,8 @@ from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doubt_of, price_of
 from planner.questions.question import Given
-from planner.remedies.plan import MeasureKind, PlanAnswer
+from planner.remedies.measures import MeasureKind
+from planner.remedies.plan import PlanAnswer
 from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, sheet, tiles
 from planner.ui.asked import Asked
 

@@ -65,6 +65,11 @@ def test_a_line_is_seen(pattern: object, seen: tuple[str, ...], passed: tuple[st
         (rooms.unseeded, ("random.Random()", "np.random.default_rng()"), ("random.Random(3)", "default_rng(seed=1)")),
         (rooms.loose, ("@dataclass\nclass A: ...", "@dataclass(slots=True)\nclass A: ..."), ("@dataclass(frozen=True)\nclass A: ...",)),
         (rooms.long_functions, ("def f():\n" + "    pass\n" * 30,), ("def f():\n" + "    pass\n" * 29,)),
+        (
+            rooms.large_classes,
+            ("class A:\n" + "    x = 1\n" * 400, "class A:\n" + "    def f(self): ...\n" * 31),
+            ("class A:\n" + "    x = 1\n" * 399, "class A:\n" + "    def f(self): ...\n" * 30),
+        ),
         (pages.arithmetic, ("a + 1", "sum(x)", "a -= 1", "round(x)"), ("a.sum()", "print(x)", "f(a)")),
         (
             empty.empty,

@@ -21,6 +21,8 @@ MOST_ROOMS: Final = 19
 MOST_ARROWS: Final = 110
 MOST_HALL_LINES: Final = 6_500
 MOST_LINES_OF_A_HALL_FUNCTION: Final = 30
+MOST_LINES_OF_A_CLASS: Final = 400  # in remedies
+MOST_METHODS_OF_A_CLASS: Final = 30
 MOST_FILES_OF_A_QUESTION: Final = 3  # with what works it out in its room four, outside its test and CHANGELOG's line
 PLAIN: Final = ("in_flight", "make_room", "survive")  # the latest that were added
 
@@ -132,6 +134,15 @@ def long_functions(path: Path, tree: ast.AST) -> Iterator[str]:
                 yield f"{path}:{node.lineno} {node.name}: {length} lines"
 
 
+def large_classes(path: Path, tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            length = (node.end_lineno or 0) - node.lineno + 1
+            methods = sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in node.body)
+            if length > MOST_LINES_OF_A_CLASS or methods > MOST_METHODS_OF_A_CLASS:
+                yield f"{path}:{node.lineno} {node.name}: {length} lines, {methods} methods"
+
+
 def files_of(question: str) -> set[str]:
     """Where somebody writes who adds a question of that name: its module, and what imports it or names it."""
     module = f"planner.questions.{INDEX[question].where}"
@@ -187,6 +198,12 @@ CHECKS: Final = (
         holds=f"a function of the hall has at most {MOST_LINES_OF_A_HALL_FUNCTION} lines",
         subjects=hall,
         faults=lambda path: long_functions(path, parsed(path)),
+    ),
+    Check(
+        holds=f"a class of remedies has at most {MOST_LINES_OF_A_CLASS} lines and {MOST_METHODS_OF_A_CLASS} methods",
+        subjects=lambda: list(python_files("planner/remedies")),
+        faults=lambda path: large_classes(path, parsed(path)),
+        advice="what is adopted, the search and the answer are apart: plan_state, plan_search and plan_nodes, plan",
     ),
     Check(
         holds=f"a question is written in at most {MOST_FILES_OF_A_QUESTION} files",

@@ -21,14 +21,14 @@ from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
 from planner.remedies import combinations as search
-from planner.remedies import lending, limits, rollouts
-from planner.remedies import plan as readiness
+from planner.remedies import lending, limits, plan_search, plan_state, rollouts
 from planner.remedies.certificate import certificate
 from planner.remedies.levers import Knobs, Lever
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
+from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.overview import overview
-from planner.remedies.plan import Measure, MeasureKind, PlanAnswer, Turn
+from planner.remedies.plan import PlanAnswer, Turn
 from planner.remedies.player import Outcome
 from planner.remedies.price import price_of_nodes, remedy_cost
 from planner.rollout.answers import RemedyKind, Verdict
@@ -328,12 +328,12 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
         played["lenders asked"] += 1
         return search.search(*given, **how)
 
-    monkeypatch.setattr(readiness, "least", counted)
+    monkeypatch.setattr(plan_search, "least", counted)
     monkeypatch.setattr(lending, "search", searched)
     quick = answer(crowded, PlanSettings())
     asked = dict(played)
     played.clear()
-    for module in (readiness, lending):
+    for module in (plan_search, plan_state, lending):
         monkeypatch.setattr(module, "surroundings", lambda *_: None)
     monkeypatch.setattr(limits, "GROWN", Limit(0))
     assert quick == answer(crowded, PlanSettings())

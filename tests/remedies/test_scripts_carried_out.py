@@ -21,7 +21,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan_answer
 from planner.remedies.make_room import make_room
-from planner.remedies.plan import Measure, MeasureKind
+from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario

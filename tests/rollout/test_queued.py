@@ -17,8 +17,8 @@ from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
 from planner.remedies.lending import Least, least
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
+from planner.remedies.measures import MeasureKind
 from planner.remedies.overview import overview
-from planner.remedies.plan import MeasureKind
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict
@@ -380,8 +380,8 @@ def test_a_plan_plays_again_what_kueue_let_in(monkeypatch: pytest.MonkeyPatch) -
         played.append(revision)
         return least(cluster, revision, *given)
 
-    monkeypatch.setattr("planner.remedies.plan.find_remedies", ways)
-    monkeypatch.setattr("planner.remedies.plan.least", search)
+    monkeypatch.setattr("planner.remedies.plan_state.find_remedies", ways)
+    monkeypatch.setattr("planner.remedies.plan_search.least", search)
     full = read([node("n", 2), *served_items(3, 1, 0)[1:]])
     found = plan.answer(full, PlanSettings(least_ready_percent=100))
     assert [one.kind for one in found.measures] == [MeasureKind.NODES]

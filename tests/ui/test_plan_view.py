@@ -8,7 +8,8 @@ def _page() -> None:
 
     from planner.ground.words import Text
     from planner.questions.plan import PlanSettings
-    from planner.remedies.plan import Measure, MeasureKind, PlanAnswer
+    from planner.remedies.measures import Measure, MeasureKind
+    from planner.remedies.plan import PlanAnswer
     from planner.sources import demo
     from planner.ui import plan_view
 

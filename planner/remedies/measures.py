@@ -1,0 +1,129 @@
+"""Measures of a plan: a lever pulled for a workload, as a command with its undo, and what it makes of the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from enum import StrEnum
+from functools import partial
+
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record, replace
+from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name
+from planner.inventory.applied import applied
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.records import Snapshot, Strategy, Workload
+from planner.remedies import steps
+from planner.remedies.levered import LeveredCluster
+
+
+class MeasureKind(StrEnum):
+    STRATEGY = "strategy"
+    QUOTA = "quota"
+    ORDER = "order"  # others rolled out before it
+    LEND = "lend"  # others scaled down while it rolls out
+    MOVES = "moves"  # pods evicted, so that those that wait find room
+    NODES = "nodes"
+
+
+class Measure(Record):
+    """One thing to do. `makes`: the workloads that can be rolled out with it and what comes before it, and couldn't before.
+
+    Money is of nodes bought as their pool buys: `usd_per_month` of the `kept_nodes`, which pods stay on, or of all where none is, were
+    they kept; `usd_per_rollout` of those that are taken away after it; None without a price, or where all stay. `limit`: what the pool's own limit says to that.
+    """
+
+    kind: MeasureKind
+    what: Text
+    workload: str  # whose strategy or quota; of nodes the first that needs them
+    command: str
+    undo: str
+    makes: tuple[str, ...]
+    pool: str = ""
+    moves: int = 0
+    nodes: int = 0
+    gpus: int = 0
+    gpu_model: str = ""
+    usd_per_month: float | None = 0.0
+    usd_per_rollout: float | None = 0.0
+    is_kept: bool = False
+    kept_nodes: int = 0
+    limit: Text = NO_WORDS
+    alike: str = (
+        ""  # what it sets and what it sets back, the same for those that may be told together; "" of what stands alone
+    )
+
+
+Effect = Callable[[LeveredCluster], LeveredCluster]
+Change = tuple[Measure, Effect]
+
+
+def with_all(world: LeveredCluster, changes: Iterable[Change]) -> LeveredCluster:
+    """With all that the changes make of it."""
+    for _, effect in changes:
+        world = effect(world)
+    return world
+
+
+def strategy_measure(today: LeveredCluster, now: LeveredCluster, key: str, strategy: Strategy) -> Change | None:
+    """Another strategy than that of `now` as a measure, set back to that of `today`; None where it is today's."""
+    workload = now.revision(key).after
+    how = applied(today.revision(key).after, replace(workload, strategy=strategy))
+    if how is None:
+        return None
+    is_rolling, before = strategy.kind == ROLLING_UPDATE, today.revision(key).after.strategy
+    rolls = f"maxSurge {strategy.max_surge}, maxUnavailable {strategy.max_unavailable}"
+    what = f"{short_name(key)}: {rolls if is_rolling else strategy.kind}{_instead(workload.strategy)}"
+    measure = Measure(
+        kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=(),
+        alike=f"{how.patch_yaml}instead of {before.kind} {before.max_surge} {before.max_unavailable}" if how.is_whole else "",
+    )  # fmt: skip
+    return measure, partial(LeveredCluster.more, strategies={key: strategy})
+
+
+def _instead(strategy: Strategy) -> str:
+    if strategy.kind != ROLLING_UPDATE:
+        return f" instead of {strategy.kind}"
+    known = [str(one) for one in (strategy.max_surge, strategy.max_unavailable) if one is not None]
+    return f" instead of {', '.join(known)}"
+
+
+def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, int]]) -> Change:
+    """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
+    space = key.split("/")[1]
+    today = {quota.name: quota.hard for quota in snapshot.resource_quotas if quota.namespace == space}
+    step = steps.quota_raised(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
+    amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
+    measure = Measure(
+        kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(),
+        command=" && ".join(step.commands), undo=" && ".join(step.undo),
+    )  # fmt: skip
+    return measure, partial(LeveredCluster.more, quotas={(space, name, key): amount for name, key, amount in hard})
+
+
+def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], waiting: Collection[str]) -> Measure:
+    """Who lends while those roll out, as a measure of the last. `waiting`: those of them none of whose pods is on a node."""
+    parts, commands_, undo = [], list[str](), list[str]()
+    for workload, left in lent:
+        is_pending = ", which is only pending today" if workload.key in waiting else ""
+        parts.append(f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}{is_pending}")
+        step = steps.scaled(workload, left)
+        commands_ += step.commands
+        undo += step.undo
+    names = listing([short_name(one) for one in whose], None)
+    what = f"while {names} {plural(len(whose), 'rolls', 'roll')} out: {listing(parts, None)}"
+    return Measure(
+        kind=MeasureKind.LEND, what=Text(what), workload=whose[-1], command=" && ".join(commands_),
+        undo=" && ".join(undo), makes=(),
+    )  # fmt: skip
+
+
+def order_measure(key: str, before: tuple[str, ...], share: float) -> Change:
+    """That others are rolled out before it, as a measure."""
+    others, own = listing([short_name(one) for one in before], None), short_name(key)
+    measure = Measure(
+        kind=MeasureKind.ORDER, what=Text(f"{own} after {others}: what they leave lets it through"), workload=key, makes=(),
+        command=commands.comment(f"roll out {others}, each once the one before is complete, then {own}").strip(),
+        undo=commands.comment("an order leaves nothing to undo").strip(),
+    )  # fmt: skip
+    return measure, partial(LeveredCluster.more, turns={key: (before, share)})

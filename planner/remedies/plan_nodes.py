@@ -1,0 +1,253 @@
+"""Nodes of a plan: as few more as let rollouts through, what they cost, and which budget or limit refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, partial
+from itertools import product
+from typing import Any, Final
+
+from planner.capacity.node_pools import capacity_of, pool_key
+from planner.ground.records import Record, replace
+from planner.ground.words import Text, count, listing, short_name, usd
+from planner.kubernetes.kinds import NODE, POD
+from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
+from planner.kubernetes.records import Node
+from planner.remedies import limits, steps
+from planner.remedies.least_nodes import LeastNodes, least_nodes
+from planner.remedies.levered import LeveredCluster
+from planner.remedies.measures import Change, Measure, MeasureKind, with_all
+from planner.remedies.plan_search import FreeMeasures
+from planner.remedies.plan_state import PlanState
+from planner.remedies.price import price_of_nodes
+from planner.rollout.answers import RemedyKind
+
+COUNTING: Final = (NODE.name, POD.name, "HorizontalPodAutoscaler")  # lists that a bound of nodes needs
+
+
+class _Offer(Record, kw_only=False):
+    """More nodes, so many like each, of which `kept` stay, with what is done first. `seconds`: of the rollout once they are there."""
+
+    changes: tuple[Change, ...]
+    nodes: tuple[tuple[Node, int], ...]
+    seconds: float
+    kept: tuple[int, ...]
+    usd_per_month: float | None
+
+    @property
+    def number(self) -> int:
+        return sum(number for _, number in self.nodes)
+
+    @property
+    def rank(self) -> tuple[bool, float, int, bool]:
+        """The cheapest first, then the fewest."""
+        return (self.usd_per_month is None, self.usd_per_month or 0.0, self.number, bool(self.changes))
+
+
+class SpareNodes:
+    """As few more nodes as let rollouts through, within the budgets, beside what costs nothing (`free`)."""
+
+    def __init__(self, state: PlanState, free: FreeMeasures) -> None:
+        self.state, self.free = state, free
+
+    def found_for(self, key: str) -> tuple[_Offer | None, str]:
+        """As few more nodes as make the rollout go, within the budgets: with the strategy it has, or with another one that
+        needs fewer; and why dearer or fewer ones don't."""
+        node_of = {node.name: node for node in self.state.snapshot.nodes}
+        offers = []
+        for changes in ([], *([change] for change in self.free.strategies_that_wait(key))):
+            for one in self.state.remedies(key, RemedyKind.ADD_NODE, with_all(self.state.world, changes)):
+                nodes = [(node_of[one.node_template], one.extra_nodes)]
+                offers.append(self._offer(changes, nodes, one.seconds - one.arrival_seconds, [one.kept_nodes]))
+        taken, refused = self._first_that_does(key, offers)
+
+        def worth(template: Node) -> int:
+            """How many of them cost less than what is found already; of a pool whose nodes cost nothing known, fewer."""
+            numbers = range(1, limits.NODES.most + 1)
+            cheaper = (n for n in numbers if taken is None or self._offer([], [(template, n)], 0.0).rank < taken.rank)
+            return max(cheaper, default=0)
+
+        searched = (
+            self._offer(
+                self.free.changes_of(key, one),
+                one.nodes,
+                one.outcome.seconds - one.outcome.arrival_seconds,
+                [stay for stay, number in zip(one.outcome.kept, one.outcome.plan.nodes, strict=True) if number],
+            )
+            for one in self.free.least(key, worth)
+            if one.nodes
+        )
+        better, why = self._first_that_does(key, [one for one in searched if taken is None or one.rank < taken.rank])
+        return better or taken, refused or why
+
+    def add(self, key: str, found: tuple[_Offer | None, str]) -> None:
+        taken, why = found
+        if taken is not None:
+            self.state.take(key, self._all_of(key, taken))
+        elif why:
+            self.state.refused[key] = why
+
+    def do_with_fewer(self, before: tuple[Any, ...]) -> None:
+        """Nodes that were found for one workload after another may be more than all need: cheaper ones are tried, with all that costs
+        nothing anew beside them. `before`: what was adopted before any of them."""
+        mine = [measure for measure, _ in self.state.taken if measure.kind is MeasureKind.NODES]
+        if not mine or self.state.today.cluster.node_count > limits.LARGE_CLUSTER.most:
+            return
+        number, month = sum(measure.nodes for measure in mine), total_of([measure.usd_per_month for measure in mine])
+        after = self.state.so_far()
+        wanted = [key for key in self.state.states if self.state.is_ready(key)]
+        least_of_all = max(self.at_least(key).nodes for one in mine for key in one.makes or (one.workload,))
+        likes = {pool_key(template): template for template in self.state.world.templates}
+        most = [sum(pool_key(template) == pool for template in self.state.world.templates) for pool in likes]
+        stay = [sum(measure.kept_nodes for measure in mine if measure.pool == pool_of(like)) for like in likes.values()]
+
+        def offer_of(numbers: Sequence[int]) -> _Offer:
+            some = [(like, n, min(n, k)) for like, n, k in zip(likes.values(), numbers, stay, strict=True) if n]
+            return self._offer((), [(like, n) for like, n, _ in some], 0.0, [k for *_, k in some])
+
+        offers = [
+            offer_of(some)
+            for some in product(*(range(n + 1) for n in most[: limits.FEWER_POOLS.most]))
+            if max(1, least_of_all) <= sum(some) < number
+        ]
+        for offer in sorted(offers, key=lambda one: one.rank)[: limits.FEWER_NODES.most]:
+            if month is not None and (offer.usd_per_month or 0.0) >= month:
+                break
+            self.state.go_back(before)
+            if self._does_with(offer, wanted):
+                return
+        self.state.go_back(after)
+
+    def _does_with(self, offer: _Offer, wanted: Sequence[str]) -> bool:
+        """Adopt those nodes, and what costs nothing with them; whether all who are wanted are ready then."""
+        first = len(self.state.taken)
+        lacking = [key for key in wanted if not self.state.is_ready(key)]
+        for pair in offer.nodes:
+            self.state.take(lacking[0], [self._nodes(lacking[0], offer, *pair)])
+        for key in lacking:
+            if not self.state.is_ready(key):
+                self.free.cure(key)
+        for key in lacking:
+            for changes in self.free.search(key) if not self.state.is_ready(key) else ():
+                self.state.take(key, changes)
+        self.free.roll_in_turn([key for key in lacking if not self.state.is_ready(key)])
+        if not all(map(self.state.is_ready, wanted)):
+            return False
+        new = [(replace(measure, makes=()), effect) for measure, effect in self.state.taken[first:]]
+        nodes = [one for one in new if one[0].kind is MeasureKind.NODES]
+        last, effect = nodes.pop()
+        free = [one for one in new if one[0].kind is not MeasureKind.NODES]
+        self.state.taken[first:] = [*free, *nodes, (replace(last, makes=tuple(lacking)), effect)]
+        return True
+
+    def _all_of(self, key: str, offer: _Offer) -> list[Change]:
+        return [*offer.changes, *(self._nodes(key, offer, *pair) for pair in offer.nodes)]
+
+    def _offer(
+        self, changes: Iterable[Change], nodes: Sequence[tuple[Node, int]], seconds: float, kept: Sequence[int] = ()
+    ) -> _Offer:  # fmt: skip
+        kept = kept or (0,) * len(nodes)
+        months = [self._price(*pair, seconds, stay)[0] for pair, stay in zip(nodes, kept, strict=True)]
+        return _Offer(tuple(changes), tuple(nodes), seconds, tuple(kept), total_of(months))
+
+    def _price(self, like: Node, number: int, seconds: float, kept: int) -> tuple[float | None, float | None]:
+        """USD a month, and for one rollout, of so many nodes beside all that there are by now (`NodesPrice`)."""
+        there = [*self.state.snapshot.nodes, *self.state.world.templates]
+        price = price_of_nodes(self.state.book, there, like, number, seconds, kept=kept)
+        return (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
+
+    def _first_that_does(self, key: str, offers: Iterable[_Offer]) -> tuple[_Offer | None, str]:
+        """The cheapest within the budgets that makes the rollout go, and why the first of those cheaper isn't it."""
+        refused = ""
+        for offer in sorted(offers, key=lambda one: one.rank):
+            why = self._over_budget(offer)
+            if not why and self.state.does(self._all_of(key, offer), key):
+                return offer, refused
+            refused = refused or why or "more nodes make it complete, but not with enough pods Ready"
+        return None, refused
+
+    def _over_budget(self, offer: _Offer) -> str:
+        """Why the nodes may not be had; "" where they may."""
+        room = (limits.NODES.most if self.state.aims.most_nodes is None else self.state.aims.most_nodes) - len(
+            self.state.world.templates
+        )
+        pools = listing([pool_of(template) for template, _ in offer.nodes])
+        for template, number in offer.nodes:
+            if past := self._past_limit(pool_key(template), number):
+                return past
+        if offer.number > room:
+            return f"needs {count(offer.number, 'more spare node')} in {pools}, past the budget"
+        if self.state.aims.most_usd is None:
+            return ""
+        if offer.usd_per_month is None:
+            return (
+                f"needs nodes like {listing([template.name for template, _ in offer.nodes])}, whose price isn't known"
+            )
+        kept = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
+        if kept + offer.usd_per_month > self.state.aims.most_usd:
+            return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
+        return ""
+
+    def _past_limit(self, name: str, number: int) -> str:
+        """``needs 1 more node in gpu-t4 (8 → 9), past its maximum of 8 (gcloud node-pools list)``; "" within it. A fixed size is no
+        limit to a plan, which resizes pools by hand."""
+        pool = self.state.pools.get(name)
+        if pool is None or pool.is_autoscaled is False:
+            return ""
+        already = self.state.already(name)
+        past = pool.past(number, capacity_of(self.state.today.cluster, pool), already)
+        if not past:
+            return ""
+        now = pool.node_count + already
+        if pool.maximum is not None and now + number > pool.maximum:
+            past = f"past its maximum of {pool.maximum} ({pool.source})"
+        return f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), {past}"
+
+    def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
+        """More nodes of a pool, of an offer, as a measure."""
+        pool = pool_of(template)
+        step = steps.nodes_added(self.state.world.cluster, template, number)
+        kept = offer.kept[offer.nodes.index((template, number))]
+        month, once = self._price(template, number, offer.seconds, kept)
+        known, name = self.state.pools.get(pool_key(template)), pool_key(template)
+        limit = (
+            ""
+            if known is None
+            else known.grows(number, capacity_of(self.state.today.cluster, known), self.state.already(name))
+        )
+        sizes = f" ({step.before} → {step.after})" if step.target else ""
+        what = f"{step.what}{sizes}, for {short_name(key)}"
+        measure = Measure(
+            kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
+            makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
+            usd_per_month=month, is_kept=kept > 0, kept_nodes=kept, limit=Text(limit),
+            usd_per_rollout=once,
+        )  # fmt: skip
+        return measure, partial(LeveredCluster.more, templates=(template,) * number)
+
+    @cached_property
+    def uncounted(self) -> tuple[str, ...]:
+        """Kinds without which nobody knows who leaves his room to others."""
+        vertical = ("VerticalPodAutoscaler",) if "VerticalPodAutoscaler" in self.state.snapshot.other_kinds else ()
+        return (*filter(self.state.snapshot.lacks, COUNTING), *vertical)
+
+    def at_least(self, key: str) -> LeastNodes:
+        """Nodes that no plan for it can do without."""
+
+        def price(node: Node, number: int) -> float | None:
+            price = price_of_nodes(self.state.book, self.state.snapshot.nodes, node, number, 0.0)
+            return price.usd_per_month if price else None
+
+        if self.uncounted:
+            return LeastNodes(nodes=0, usd_per_month=0.0)
+        return least_nodes(self.state.today.cluster, self.state.today.revision(key).after, price)
+
+
+def pool_of(node: Node) -> str:
+    """Its pool, or itself."""
+    return node_pool(node) or node.name
+
+
+def total_of(amounts: Sequence[float | None]) -> float | None:
+    """Of all; None where one isn't known."""
+    return None if any(amount is None for amount in amounts) else sum(amount or 0.0 for amount in amounts)

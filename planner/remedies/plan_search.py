@@ -1,0 +1,383 @@
+"""Measures of a plan that cost no money, looked for workload by workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from itertools import product
+from math import ceil
+from typing import Final
+
+from planner.ground import parts
+from planner.ground.budget import part
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.ground.words import count, listing, short_name
+from planner.kubernetes import commands, queues
+from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.budgets import kept_ready
+from planner.kubernetes.derived import Same
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Node, Workload
+from planner.kubernetes.shares import enough, rolling_limits
+from planner.remedies import limits
+from planner.remedies import sequential_rollouts as in_turn
+from planner.remedies.lending import Least, least
+from planner.remedies.levered import LeveredCluster
+from planner.remedies.make_room import room_made
+from planner.remedies.measures import (
+    Change,
+    Measure,
+    MeasureKind,
+    loan_measure,
+    order_measure,
+    quota_measure,
+    strategy_measure,
+    with_all,
+)
+from planner.remedies.plan_state import PlanState
+from planner.remedies.ways_out import is_unstated
+from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, RemedyKind, Verdict, rolling
+from planner.rollout.choice import Option, Weights, choose
+from planner.rollout.glance import OwnRollout, OwnRollouts
+from planner.rollout.grid import play_cell
+from planner.rollout.ownership import pods_of, workloads_by_key
+from planner.rollout.prepared import pod_times_of
+from planner.rollout.surroundings import surroundings
+from planner.scheduling.cluster import Cluster
+
+_WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
+
+_Changed = tuple[tuple[int, int], OwnRollout]
+"""maxSurge and maxUnavailable, and the state with them."""
+
+
+class FreeMeasures:
+    """What costs no money: other strategies, larger quotas, loans, turns, moves."""
+
+    def __init__(self, state: PlanState) -> None:
+        self.state = state
+        self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
+        self._ahead: tuple[Cluster | None, dict[str, _Changed | None]] = None, {}  # strategies, of a cluster
+        self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of whoever is alike in a cluster
+
+    def look_ahead(self, wanting: Sequence[str]) -> None:
+        """Their other strategies, in parts."""
+        found = parts.each(wanting, self._strategy_for)
+        self._ahead = self.state.world.cluster, dict(zip(wanting, found, strict=True))
+
+    def cure(self, key: str) -> None:
+        if self.state.states[key].verdict is Verdict.UNKNOWN:
+            return
+        if not self._change_strategy(key) and self.state.states[key].reason is Reason.QUOTA:
+            self._raise_quota(key)
+            if not self.state.is_ready(key):
+                self._change_strategy(key)
+
+    def _change_strategy(self, key: str) -> bool:
+        """Another strategy of its own, if one keeps enough pods Ready."""
+        cluster, ahead = self._ahead
+        found = ahead.get(key) if self.state.world.cluster is cluster else self._strategy_for(key)
+        change = (
+            None if found is None else strategy_measure(self.state.today, self.state.world, key, rolling(*found[0]))
+        )
+        if found is None or change is None:
+            return False
+        change[1](self.state.world).know(key, found[1])
+        self.state.adopt(*change, [key])
+        return True
+
+    def _strategy_for(self, key: str) -> _Changed | None:
+        """The strategy that `choose` recommends; what others' strategies are has no say in it."""
+        revision, state = self.state.world.revision(key), self.state.states[key]
+        workload, before = revision.after, revision.before
+        alike = surroundings(self.state.world.cluster, workload)
+        if alike is None:
+            return self._strategy_found(key, workload, state)
+        of = state.verdict, state.reason, state.lowest_ready, state.replicas  # not its words: they may name a namespace
+        asked = (Same(self.state.world.cluster), alike, before and before.strategy, of)
+        if asked not in self._found_before:
+            self._found_before[asked] = self._strategy_found(key, workload, state)
+        return self._found_before[asked]
+
+    def _strategy_found(self, key: str, workload: Workload, state: OwnRollout) -> _Changed | None:
+        if (
+            not workload.traits.rolls_out
+            or workload.traits.has_ordinals
+            or not state.replicas
+            or state.verdict is Verdict.UNKNOWN
+            or self._holds_nothing(key)
+            or (state.reason is Reason.QUOTA and self._is_unstated(key))
+        ):
+            return None
+        pairs = self._pairs(workload)
+        found: Option | None = None
+        for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
+            cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
+            ready = [cell for cell in cells if cell.lowest_ready >= enough(self.state.share, state.replicas)]
+            keep = kept_ready(self.state.snapshot, workload)
+            found = choose(ready, state.replicas, _WEIGHTS, keep_ready=keep).recommended
+            if found is not None:
+                break
+        if found is None:
+            return None
+        pair = found.max_surge, found.max_unavailable
+        then = self.state.world.more(strategies={key: rolling(*pair)}).state(key)
+        return (pair, then) if then.keeps(self.state.share) else None
+
+    def _holds_nothing(self, key: str) -> bool:
+        """Whether it wants for room and none of its pods has any: no strategy gives it what it doesn't hold."""
+        cluster, state = self.state.world.cluster, self.state.states[key]
+        pods = (cluster.snapshot.pods[i] for i in pods_of(cluster, workloads_by_key(cluster)[key]))
+        return state.reason in GROWING_REASONS and not any(pod.node_name for pod in pods)
+
+    def _is_unstated(self, key: str) -> bool:
+        with part():
+            run = self.state.seen(self.state.world.cluster, self.state.world.revision(key)).run
+        return run is not None and is_unstated(run, key)
+
+    def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
+        """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
+        if workload.traits.is_custom:
+            return []  # its steps are its own to say: `planner.rollout.own_ways`
+        replicas = workload.replicas if workload.traits.has_replicas else self.state.states[workload.key].replicas
+        may_miss = replicas - enough(self.state.share, replicas)
+        missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
+        surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
+        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+        pairs = {(surge, miss) for surge in surges for miss in missing if (surge or miss)}
+        if today is not None and today[1] == 0 and self.state.states[workload.key].reason is Reason.HOLD_AND_WAIT:
+            pairs = {pair for pair in pairs if pair[1]}  # not one more pod finds room: no surge by itself does
+        if workload.traits.is_per_node:
+            pairs = {pair for pair in pairs if not (pair[0] and pair[1])}
+        return sorted(pairs - {today})
+
+    def _cell(self, workload: Workload, surge: int, missing: int) -> GridCell | None:
+        revision = self.state.world.revision(workload.key)
+        try:
+            return play_cell(
+                self.state.world.cluster, [revision], workload.key, rolling(surge, missing), surge, missing, seed=0,
+                pod_times=pod_times_of(self.state.world.cluster, revision),
+            )  # fmt: skip
+        except HeadroomError:
+            return None
+
+    def strategies_that_wait(self, key: str) -> list[Change]:
+        """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
+        workload = self.state.world.revision(key).after
+        if workload.replicas == 0 or not workload.traits.surges_freely:
+            return []
+        pairs = [(surge, missing) for surge, missing in self._pairs(workload) if surge == 0][:1]
+        found = (strategy_measure(self.state.today, self.state.world, key, rolling(*pair)) for pair in pairs)
+        return [one for one in found if one is not None]
+
+    def _raise_quota(self, key: str) -> None:
+        for remedy in self.state.remedies(key, RemedyKind.RAISE_QUOTA):
+            measure, effect = quota_measure(self.state.snapshot, key, remedy.quota_hard)
+            if effect(self.state.world).state(key).verdict is Verdict.COMPLETES:
+                self.state.take(key, [(measure, effect)])
+                return
+
+    def who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[Change]]]:
+        """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
+        could for so many in a row."""
+        loans, in_vain = [], 0
+        most = (
+            limits.LENT.most
+            if self.state.world.cluster.node_count <= limits.LARGE_CLUSTER.most
+            else limits.LENT_IN_VAIN.most
+        )
+        lacking = [key for key in wanting if self._may_be_lent_to(key)]
+        for place, key in enumerate(lacking):
+            if place >= limits.LENT.most or in_vain >= most:
+                self.state.doubt(limits.LENT.reached(number=count(len(lacking) - place, "more workload")))
+                break
+            self.state.tell(f"Who could lend: {key}", 0.5 + 0.1 * place / limits.LENT.most)
+            found = self.search(key)
+            loans += [(key, one) for one in found]
+            in_vain = 0 if found or self.state.is_ready(key) else in_vain + 1
+        return loans
+
+    def search(self, key: str) -> list[list[Change]]:
+        """What the certificate's search has without a node: others that lend, a larger quota, another strategy, or some of these. Where
+        pods of others end for it, it is given back and not taken yet."""
+
+        def does(one: Least) -> bool:
+            changes = self.changes_of(key, one)
+            return bool(changes) and self.state.does(changes, key)
+
+        for one in self.least(key, does=does):
+            if does(one):
+                changes = self.changes_of(key, one)
+                if any(lender.disturbed(left) for lender, left in one.outcome.lent):
+                    return [changes]
+                self.state.take(key, changes)
+                break
+        return []
+
+    def _may_be_lent_to(self, key: str) -> bool:
+        return self.state.wants_room(key) or (
+            self.state.states[key].verdict is Verdict.STUCK and self.state.states[key].reason is Reason.QUOTA
+        )
+
+    def least(
+        self, key: str, worth: Callable[[Node], int] | None = None, does: Callable[[Least], bool] = lambda _: False
+    ) -> tuple[Least, ...]:
+        """Plans of the certificate's search for one workload, with what is adopted so far. `worth`: nodes are looked at too; `does`: one that
+        is taken, beside which none that disturbs more is looked for."""
+        if not self._may_be_lent_to(key):
+            return ()
+        cluster, revision = self.state.world.cluster, self.state.world.revision(key)
+        try:
+            with part():
+                seen = self.state.seen(cluster, revision)
+                if seen.run is None or seen.why is None:
+                    return ()
+                in_vain = self._sought_in_vain.setdefault(Same(cluster), set())
+                pools, played = tuple(self.state.pools.values()), seen.run.revisions[-1]  # as Kueue lets it in
+                return least(cluster, played, seen.run, seen.why, self.state.share, in_vain, pools, worth, does)
+        except HeadroomError:
+            return ()
+
+    def changes_of(self, key: str, one: Least) -> list[Change]:
+        """All that such a plan does but for its nodes, in the order in which it is done."""
+        hard = tuple((name, resource, most) for _, name, resource, _, most in one.quota)
+        changes = [quota_measure(self.state.snapshot, key, hard)] if hard else []
+        change = (
+            None if one.strategy is None else strategy_measure(self.state.today, self.state.world, key, one.strategy)
+        )
+        changes += [] if change is None else [change]
+        if not one.lent:
+            return changes
+        lent = one.outcome.lent
+        waiting = {lender.workload.key for lender, _ in lent if not lender.bound}
+        loan = loan_measure((key,), ((lender.workload, left) for lender, left in lent), waiting)
+        return [*changes, (loan, partial(LeveredCluster.more, loans={key: one.lent}))]
+
+    def roll_in_turn(self, wanting: Sequence[str]) -> None:
+        """Who comes after whom, where that lets one through that is stuck by itself: one sequence, which is played as a whole."""
+        if (number := self.state.world.cluster.node_count) > limits.LARGE_CLUSTER.most:
+            if any(self.state.wants_room(key) for key in wanting):
+                self.state.doubt(f"Who could come after whom isn't part of a plan among {number:,} nodes.")
+            return
+        tried = None
+        while tried != len(self.state.turns):  # one more that is through may be what another waits for
+            tried = len(self.state.turns)
+            lacking = [key for key in wanting if self.state.wants_room(key) and key not in self.state.turns]
+            self.state.ask_ahead("Who could be rolled out before it", 0.0, lacking, self._who_before, self._come_after)
+        if self.state.turns:
+            self._keep_others_ready()
+
+    def _who_before(self, key: str) -> tuple[list[str], list[Change]] | None:
+        """Others that let it through when they come before it, after those that are in turn; and what else it needs."""
+        world = self.state.world
+        if not self.state.wants_room(key):
+            return None
+        idle = [(workload, 0) for workload in self._who_only_waits(key)]
+        lent = {workload.key: left for workload, left in idle}
+        loan = (
+            loan_measure((key,), idle, {workload.key for workload, _ in idle}),
+            partial(LeveredCluster.more, loans={key: lent}),
+        )
+        own = [None, *self.strategies_that_wait(key)]
+        changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
+        ways = [(then.revision(key), then.lent(key)) for then in (with_all(world, some) for some in changes)]
+        before, others = ([*map(world.revision, some)] for some in (self.state.turns, self.state.others_ready()))
+        with part():
+            found = in_turn.first_turns(world.cluster, before, others, ways, self.state.share)
+        if found is None:
+            return None
+        turns, way = [turn.after.key for turn in found[0]], changes[ways.index(found[1])]
+        whose = (*self.state.turns, *turns, key)  # they lend for all of them
+        return turns, [
+            (loan_measure(whose, idle, {workload.key for workload, _ in idle}), loan[1])
+            if one[0].kind is MeasureKind.LEND
+            else one
+            for one in way
+        ]
+
+    def _come_after(self, key: str, found: tuple[list[str], list[Change]] | None) -> None:
+        if found is not None:
+            first = (*self.state.turns, *found[0])
+            self.state.turns = (*first, key)
+            self.state.take(key, [*found[1], order_measure(key, first, self.state.share)])
+
+    def _who_only_waits(self, key: str) -> list[Workload]:
+        """Others none of whose pods is on a node, so that scaling them down for a while disturbs nobody."""
+        cluster, known = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
+        waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
+        others = (known[one] for one in waiting if one in known and one != key and one not in self.state.turns)
+        return [
+            workload for workload in others
+            if workload.traits.surges_freely and settled(cluster.snapshot, replace(workload, replicas=0)) == 0
+            and not any(cluster.snapshot.pods[i].holds_room for i in pods_of(cluster, workload))
+        ]  # fmt: skip
+
+    def _keep_others_ready(self) -> None:
+        """Who could be rolled out before the sequence and can't be after it comes first, where the sequence still goes then."""
+        world, names = self.state.world, listing([short_name(turn) for turn in self.state.turns], None)
+        if any(key in world.loans for key in self.state.turns):
+            self.state.doubt(f"Whether all others can still be rolled out after {names} wasn't looked at.")
+            return
+        with part():
+            run = in_turn.played(world.cluster, [world.revision(turn) for turn in self.state.turns], self.state.share)
+        if run is None:
+            return
+        after = OwnRollouts(Cluster(run.simulation.snapshot_now()))
+        late = [key for key in self.state.others_ready() if not after.of(world.revision(key)).keeps(self.state.share)]
+        if not late:
+            return
+        turns = (*late, *self.state.turns)
+        with part():
+            if in_turn.played(world.cluster, [world.revision(turn) for turn in turns], self.state.share) is None:
+                self.state.doubt(f"After {names}, {listing([short_name(one) for one in late])} can't be rolled out.")
+                return
+        self.state.turns = turns
+        for place, (one, _) in enumerate(self.state.taken):
+            if one.kind is MeasureKind.ORDER:
+                measure, effect = order_measure(one.workload, turns[: turns.index(one.workload)], self.state.share)
+                self.state.taken[place] = replace(measure, makes=one.makes), effect
+        self.state.world = with_all(self.state.today, self.state.taken)
+
+    def make_room(self, wanting: Sequence[str]) -> None:
+        """The fewest moves that start the pods that wait, where more workloads can be rolled out with them, with another strategy or not,
+        and none fewer."""
+        cluster = self.state.today.cluster
+        keys, pods = workload_keys(self.state.snapshot), self.state.snapshot.pods
+        if not any(keys[pods[number].uid] in wanting for number in cluster.waiting):
+            return
+        if cluster.node_count > limits.MOVES_NODES.most or queues.is_there(self.state.snapshot):
+            why = (
+                "where Kueue lets pods in"
+                if queues.is_there(self.state.snapshot)
+                else f"among {cluster.node_count:,} nodes"
+            )
+            self.state.doubt(f"Moves aren't part of a plan {why}: make room (headroom make-room) looks for them.")
+            return
+        self.state.tell("Which pods could move", 0.6)
+        try:
+            with part():
+                made, after = room_made(self.state.snapshot)
+        except HeadroomError:
+            return
+        if not made.moves or made.held < made.draws:
+            return
+        before, mine = self.state.so_far(), len(self.state.taken)
+        ready = {key for key in self.state.states if self.state.is_ready(key)}
+        effect = partial(LeveredCluster.with_room, after=Cluster(after))
+        moves = Measure(
+            kind=MeasureKind.MOVES, what=made.sentence, workload=wanting[0], moves=len(made.moves), makes=(),
+            command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
+            undo=commands.comment("pods that were moved aren't brought back").strip(),
+        )  # fmt: skip
+        self.state.adopt(moves, effect, list(self.state.states))
+        for key in wanting:
+            if not self.state.is_ready(key):
+                self.cure(key)
+        now = {key for key in self.state.states if self.state.is_ready(key)}
+        if not ready < now:
+            self.state.go_back(before)
+            return
+        makes = tuple(key for key in self.state.states if key in now - ready)
+        self.state.taken[mine] = replace(self.state.taken[mine][0], makes=makes), effect
