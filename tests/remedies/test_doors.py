@@ -27,6 +27,7 @@ from tests.quick import floor, sample, seeds
 from tests.remedies.doors import ask, ask_change, asked_of_all, contradictions
 from tests.remedies.test_limits import full
 from tests.rollout.rollouts import WORKER
+from tests.seen import each
 
 SEEDS = int(os.environ.get("HEADROOM_DOORS_CASES", "30"))  # 200 were asked on 2026-11-28
 RECORDINGS = int(os.environ.get("HEADROOM_DOORS_RECORDINGS", "40"))
@@ -82,7 +83,7 @@ def test_recorded_changes_that_got_stuck(case: dict[str, Any]) -> None:
 def test_a_large_cluster() -> None:
     found = demo.read_large()
     stuck = [row.workload for row in overview(found).workloads if row.verdict is Verdict.STUCK]
-    for key in Random(53).sample(stuck, LARGE):
+    for key in each(Random(53).sample(stuck, LARGE)):
         doors = ask_change(found, Scenario(changes=(WorkloadChange(workload=key),)))
         assert not list(contradictions(doors)), key
 
