@@ -125,6 +125,8 @@ lock: setup ## work requirements.lock out anew from pyproject.toml
 	  --no-emit-index-url --no-header --quiet -o requirements.lock
 	@$(BIN)/uv pip compile pyproject.toml --extra gke -c requirements.lock --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --quiet -o deploy/requirements.lock
+	@$(BIN)/python deploy/lean.py | $(BIN)/uv pip compile - -c requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --quiet -o deploy/requirements-gate.txt
 	@echo hatchling | $(BIN)/uv pip compile - -c requirements.lock --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --quiet -o deploy/build.lock
 

@@ -263,6 +263,13 @@ def _run(argv: list[str] | None) -> int:
         return ExitStatus.NOT_KNOWN if isinstance(error, NotKnownError) else ExitStatus.BAD_INPUT
     except BrokenPipeError:
         return ExitStatus.ANSWERED
+    except ModuleNotFoundError as error:  # of an environment that holds little: deploy/requirements-gate.txt
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "planner", "headroom_planner"):
+            raise
+        mend = "Install Headroom with all that it needs: deploy/requirements.lock"
+        click.echo(f"headroom: the package {package} isn't installed, which this needs. {mend}", err=True)
+        return ExitStatus.BAD_INPUT
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +55,8 @@ def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path 
     words = [host, str(port), *(["browser"] if browser else [])]
     waiting.end()
     sys.stdout.flush()
+    if find_spec("streamlit") is None:
+        raise ModuleNotFoundError(name="streamlit")
     os.execve(sys.executable, [sys.executable, "-m", f"{__package__}.dashboard", *words], environment)  # noqa: S606 - no shell, our own words
 
 

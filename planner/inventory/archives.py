@@ -17,6 +17,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, BinaryIO, Final
 
 from planner.ground import words
@@ -439,14 +441,37 @@ class _Read:
 
 def _by_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
     """Frames of a codec that pyarrow has; a frame whose window is larger than 128 MiB is refused (zstd's own default)."""
-    import pyarrow as pa  # only what is packed so pays for it
-
+    try:
+        import pyarrow as pa  # only what is packed so pays for it
+    except ModuleNotFoundError:
+        yield from _without_arrow(pieces, name, where)
+        return
     try:
         with pa.CompressedInputStream(pa.PythonFile(_Read(pieces), mode="r"), name) as stream:
             while piece := stream.read(_CHUNK_BYTES):
                 yield piece
     except (OSError, MemoryError) as error:
         raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, mend=_AGAIN) from None
+
+
+def _without_arrow(pieces: Iterator[bytes], name: str, where: str) -> Iterator[bytes]:
+    """The same of zstd in an environment that holds little (deploy/requirements-gate.txt); a window of 128 MiB is 2^27 there."""
+    zstd = next((import_module(one) for one in ("compression.zstd", "backports.zstd") if _is_installed(one)), None)
+    if name != "zstd" or zstd is None:
+        what = f"its {name} data can't be unpacked: pyarrow isn't installed"
+        raise InputError(what, where=where, mend=f"Unpack it first ({name} -d), or install pyarrow")
+    options = {zstd.DecompressionParameter.window_log_max: 27}
+    try:
+        yield from _expanded(pieces, lambda: zstd.ZstdDecompressor(options=options), name, where)
+    except (zstd.ZstdError, MemoryError) as error:
+        raise InputError(f"its {name} data is damaged or cut off ({error})", where=where, mend=_AGAIN) from None
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # of what it stands in
+        return False
 
 
 def _check_growth(packed: int, unpacked: int, where: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from planner.ground.errors import InputError
@@ -20,12 +21,12 @@ class OneCluster:
         self._system: dict[str, str] = {}  # uid of kube-system → file
         self._nodes: dict[str, tuple[str, Any]] = {}  # node → file, what it is
         self._names: dict[str, set[str]] = {}  # file → its nodes
-        self._with_pods: set[str] = set()
+        self._stands_on: dict[str, set[str]] = {}  # file with pods → the nodes that they stand on
         self._clash = ""
 
-    def saw_pods(self, file: str) -> None:
-        """That a file has pods."""
-        self._with_pods.add(file)
+    def saw_pods(self, file: str, nodes: Iterable[str]) -> None:
+        """That a file has pods, and the nodes that they stand on."""
+        self._stands_on.setdefault(file, set()).update(nodes)
 
     def saw(self, kind: str, record: Any, uid: str, file: str) -> None:
         """One object of a telling kind, as it was read."""
@@ -46,15 +47,27 @@ class OneCluster:
         Raises
         ------
         InputError
-            Where kube-system or a node comes in two kinds, or two files have nodes and pods and share no node.
+            Where kube-system or a node comes in two kinds, or two files have nodes and pods, share no node, and no pods of theirs or
+            of files between them stand on each other's nodes.
         """
         clash = self._clash
-        whole = [file for file in self._names if file in self._with_pods]
-        for place, file in enumerate(whole if not clash else ()):
-            other = next((one for one in whole[:place] if not self._names[one] & self._names[file]), None)
-            if other is not None:
-                clash = f"{other} and {file} have nodes and pods each, and share no node"
-                break
+        whole = [file for file in self._names if file in self._stands_on]
+        if len(whole) > 1 and not clash:
+            joined = self._joined()
+            apart = next((file for file in whole if joined[file] is not joined[whole[0]]), None)
+            clash = f"{whole[0]} and {apart} have nodes and pods each, and share no node" if apart is not None else ""
         if clash:
             mend = "Give one cluster at a time; the dashboard keeps several and switches between them"
             raise InputError(f"these are two clusters: {clash}", where=source, mend=mend)
+
+    def _joined(self) -> dict[str, set[str]]:
+        """File → the files of its cluster: a dump that somebody split has pods in one file and their nodes in another."""
+        groups = {file: {file} for file in {*self._names, *self._stands_on}}
+        of_node: dict[str, str] = {}
+        for file, nodes in [*self._names.items(), *self._stands_on.items()]:
+            for node in nodes:
+                one, other = groups[of_node.setdefault(node, file)], groups[file]
+                if one is not other and node in self._nodes:
+                    one |= other
+                    groups |= dict.fromkeys(other, one)
+        return groups

@@ -394,7 +394,8 @@ class Reader:
         if self.objects > before:
             self._files.add(part.where)
         if len(self.found.get(POD.name, ())) > pods_before:
-            self.one_cluster.saw_pods(part.where)
+            seen = self.found[POD.name][pods_before:]
+            self.one_cluster.saw_pods(part.where, (pod.node_name for pod in seen if pod.node_name))
         self._shared.forget_texts()
 
     def _count(self, part: Part, kind: str) -> None:

@@ -28,17 +28,19 @@ assert words[0] == "api", words
 assert os.environ["GH_TOKEN"] == "secret"
 place = next(one for one in words if one.startswith("repos/"))
 if "--jq" in words:
-    wanted = '.[] | select(.body | startswith("<!-- headroom gate -->")) | .id'
+    wanted = '.[] | select(.user.login == env.COMMENTER and (.body | startswith("<!-- headroom gate -->"))) | .id'
     assert words[words.index("--jq") + 1] == wanted
     assert place == "repos/team/manifests/issues/7/comments"
-    print("\\n".join(str(one["id"]) for one in comments if one["body"].startswith("<!-- headroom gate -->")))
+    mine = [one for one in comments if one["user"]["login"] == os.environ["COMMENTER"]]
+    print("\\n".join(str(one["id"]) for one in mine if one["body"].startswith("<!-- headroom gate -->")))
     sys.exit()
 body = Path(words[words.index("--field") + 1].removeprefix("body=@")).read_text()
 if words[words.index("--method") + 1] == "PATCH":
     (mine,) = [one for one in comments if place == f"repos/team/manifests/issues/comments/{one['id']}"]
+    assert mine["user"]["login"] == "github-actions[bot]", "somebody else's can't be edited by the token"
     mine["body"] = body
 else:
-    comments.append({"id": len(comments) + 1, "body": body})
+    comments.append({"id": len(comments) + 1, "body": body, "user": {"login": "github-actions[bot]"}})
 state.write_text(json.dumps(comments))
 """
 
@@ -46,7 +48,7 @@ state.write_text(json.dumps(comments))
 def carried_out(folder: Path, **inputs: str) -> tuple[int, list[dict[str, Any]]]:
     """The exit status of the last step, and the pull request's comments."""
     given = {name: one.get("default", "") for name, one in ACTION["inputs"].items()} | {
-        "version": "",
+        "install": "false",
         "token": "secret",
     }
     values = {f"inputs.{name}": value for name, value in (given | inputs).items()}
@@ -57,7 +59,7 @@ def carried_out(folder: Path, **inputs: str) -> tuple[int, list[dict[str, Any]]]
     (programs / "gh").chmod(0o755)
     comments = folder / "comments.json"
     if not comments.exists():
-        comments.write_text(json.dumps([{"id": 1, "body": "Looks good"}]))
+        comments.write_text(json.dumps([{"id": 1, "body": "Looks good", "user": {"login": "anna"}}]))
     output = folder / "output"
     status = 0
     for step in ACTION["runs"]["steps"]:
@@ -118,6 +120,39 @@ def test_a_stuck_rollout_fails_the_job_and_is_told_once(folder: Path) -> None:
     assert status == 0
     assert len(anew) == len(comments), "the comment is kept up to date"
     assert "Deployment/prod/llm-serve" not in anew[1]["body"]
+
+
+def test_a_comment_that_somebody_else_began_with_the_mark_stays_his(folder: Path) -> None:
+    """Its author could edit it afterwards: a table that says "passes"."""
+    theirs = {"id": 1, "body": f"{MARK}\nAll pass", "user": {"login": "mallory"}}
+    (folder / "comments.json").write_text(json.dumps([theirs]))
+    for _ in range(2):
+        status, comments = carried_out(folder, cluster="demo")
+        assert status == 2
+        assert comments[0] == theirs
+        assert [one["user"]["login"] for one in comments[1:]] == ["github-actions[bot]"], (
+            "one of our own, kept up to date"
+        )
+
+
+def test_nothing_is_installed_that_this_repository_does_not_hold() -> None:
+    """No name of a package index: who registers it would run code in every pipeline that uses the action."""
+    (install,) = [step["run"] for step in ACTION["runs"]["steps"] if step["name"] == "Install"]
+    asked = [
+        line for line in install.replace("\\\n", " ").splitlines() if " pip install " in line or " pip wheel " in line
+    ]
+    assert len(asked) == 4
+    for line in asked:
+        assert "--require-hashes" in line or "--no-deps --no-index" in line, line
+    assert set(re.findall(r"[\w.-]+\.(?:lock|txt)", install)) == {
+        "requirements.lock",
+        "requirements-gate.txt",
+        "build.lock",
+    }
+    for lock in ("requirements.lock", "requirements-gate.txt", "build.lock"):
+        pinned = re.findall(r"^[\w.-]+==", (ROOT / "deploy" / lock).read_text(), re.MULTILINE)
+        assert pinned
+        assert len(re.findall(r"--hash=sha256:", (ROOT / "deploy" / lock).read_text())) >= len(pinned)
 
 
 def test_hostile_inputs_stay_words(folder: Path) -> None:

@@ -10,6 +10,7 @@ import lzma
 import random
 import stat
 import struct
+import sys
 import tarfile
 import tracemalloc
 import zipfile
@@ -318,3 +319,14 @@ def test_the_walk_counts() -> None:
     walk.take(10, "a")
     with pytest.raises(TooLarge, match="a: it unpacks to more than 10 bytes"):
         walk.take(1, "a")
+
+
+@pytest.mark.parametrize("codec", ["zstd", "lz4"])
+def test_what_only_pyarrow_unpacks_says_so_where_it_is_missing(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/packaging reads zstd where backports.zstd is there instead."""
+    data = by_arrow(codec)
+    assert inflated(data, "x")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setattr(archives, "_is_installed", lambda _: False)
+    with pytest.raises(InputError, match=f"its {codec} data can't be unpacked: pyarrow isn't installed"):
+        inflated(data, "x")

@@ -25,6 +25,16 @@ def system(uid: str) -> Item:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": uid}}
 
 
+def bound(name: str, node: str) -> Item:
+    (pod,) = [item for item in worker(1) if item["kind"] == "Pod"][:1]
+    metadata = pod["metadata"] | {"name": name, "uid": name}
+    return pod | {"metadata": metadata, "spec": pod["spec"] | {"nodeName": node}}
+
+
+def test_files_between_two_others_join_them() -> None:
+    assert read([node("a"), bound("p", "b")], [node("b"), bound("q", "c")], [node("c"), bound("r", "c")]) == 3
+
+
 def read(*files: list[Item]) -> int:
     uploads = [
         (f"{place}.json", json.dumps({"kind": "List", "items": items}).encode()) for place, items in enumerate(files)
@@ -39,6 +49,8 @@ def read(*files: list[Item]) -> int:
         ([node("a", "1")], [node("a", "2")], "different nodes called a"),
         ([node("a", gpus=1)], [node("a", gpus=8)], "different nodes called a"),
         ([node("a"), *worker(1)], [node("b"), *worker(1)], "share no node"),
+        ([node("a"), bound("p", "a")], [node("b"), bound("q", "b")], "share no node"),
+        ([node("a"), bound("p", "gone")], [node("b"), bound("q", "gone")], "share no node"),
     ],
 )
 def test_two_clusters_are_refused(first: list[Item], second: list[Item], why: str) -> None:
@@ -54,6 +66,8 @@ def test_two_clusters_are_refused(first: list[Item], second: list[Item], why: st
         ([node("a", "1")], [node("a", "1"), *worker(1)], 1),
         ([node("a"), node("b")], worker(2), 2),
         ([node("a"), *worker(1)], [node("a"), *worker(2)], 1),
+        ([node("a"), bound("p", "b")], [node("b"), bound("q", "b")], 2),
+        ([node("a"), bound("p", "b")], [node("b"), bound("q", "a")], 2),
     ],
 )
 def test_one_cluster_in_two_files_is_read(first: list[Item], second: list[Item], nodes: int) -> None:
