@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from textwrap import indent
 from typing import Any, Final, TypeGuard
 
+from planner.ground.errors import QuantityError
+from planner.ground.quantity import parse_decimal
 from planner.ground.records import Record
 from planner.inventory.change import NOT_READ, WorkloadChange, apply_change, document_of
 from planner.inventory.sealed import is_sealed
@@ -25,6 +28,7 @@ MANIFEST: Final = "CHANGE.yaml"
 PATCH: Final = "PATCH.yaml"
 """The same for a strategic merge patch."""
 _NOWHERE: Final = "none"
+_AMOUNTS: Final = ("requests", "limits")
 _HELM: Final = "# Your chart decides what its keys are called; these are the usual ones.\n"
 
 
@@ -61,7 +65,8 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
 
     `patch` is the strategic merge patch that was typed; nothing of it that isn't kept is written.
     """
-    old, new = _document(before), _document(after)
+    old = _document(before)
+    new = _spelled_as(old, _document(after))
     change, back = difference(old, new), difference(new, old)
     patched, unread = _patched(before, patch)
     if not change and not unread:
@@ -71,7 +76,7 @@ def applied(before: Workload, after: Workload, patch: str = "") -> Applied | Non
     if is_whole:
         command = commands.patch(before.key, merged)
     elif patch:
-        rest = difference(_document(patched), new)
+        rest = difference(_spelled_as(old, _document(patched)), new)
         parts = [commands.kubectl("patch", before.key, "--patch-file", PATCH)]
         command = " && ".join([*parts, *([commands.patch(before.key, rest)] if rest else [])])
     else:
@@ -129,6 +134,25 @@ def difference(old: Object, new: Object) -> Object:
         else:
             patch[key] = after
     return patch
+
+
+def _spelled_as(old: Any, new: Any, *, is_amount: bool = False) -> Any:
+    """`new`, with amounts that are as much as `old`'s written as there (``1000m`` as ``1``): the API server keeps one form of both, so
+    that they are no difference.
+
+    Source: apimachinery `pkg/api/resource/quantity.go` `CanonicalizeBytes`.
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {
+            key: _spelled_as(old.get(key), value, is_amount=is_amount or key in _AMOUNTS) for key, value in new.items()
+        }
+    if _are_named(old, "name") and _are_named(new, "name"):
+        known = {each.get("name"): each for each in old}
+        return [_spelled_as(known.get(each.get("name")), each) for each in new]
+    if is_amount and old != new and isinstance(old, str | int) and isinstance(new, str | int):
+        with suppress(QuantityError):
+            return old if parse_decimal(str(old)) == parse_decimal(str(new)) else new
+    return new
 
 
 def _are_named(value: Any, name: str) -> TypeGuard[list[Object]]:

@@ -650,7 +650,7 @@ def rivals(run: Run, key: str, shape: Shape, *, least_priority: int | None = Non
     numbers: Counter[str] = Counter()
     for waiter in found:
         numbers[waiter.owner] += waiter.count
-    return sorted(found, key=lambda one: (-numbers[one.owner], one.owner))
+    return sorted(found, key=lambda one: (-numbers[one.owner], one.owner, one.namespace, one.name))
 
 
 def workload_of(run: Run, one: Waiter) -> str:
@@ -666,7 +666,9 @@ def _rivals(c: _Context) -> str:
     if not names:
         return ""
     who = names[0] + (f" and {count(len(names) - 1, 'other')}" if len(names) > 1 else "")
-    if found[0].pod is not None and found[0].pod.is_bound:
+    if any(
+        one.pod is not None and one.pod.is_bound for one in found
+    ):  # which of them hangs on a tie, and their order in the List
         return f"; {who} waited too, and took what was freed"
     return f"; {who} {'wait' if len(names) > 1 else 'waits'} for such nodes too, and may take what is freed"
 

@@ -82,6 +82,32 @@ def test_the_difference_says_today_and_then() -> None:
     ]  # fmt: skip
 
 
+def test_amounts_that_are_as_much_are_no_difference() -> None:
+    """A manifest's ``1000m`` beside a dump's ``1``: the API server keeps one form of both."""
+    container = worker().template.spec.containers[0]
+    cpu, memory = container.requests["cpu"], container.requests["memory"]
+
+    def asking(cpu: str, memory: str) -> str:
+        requests = {"cpu": cpu, "memory": memory}
+        return json.dumps(
+            {
+                "spec": {
+                    "template": {
+                        "spec": {"containers": [{"name": container.name, "resources": {"requests": requests}}]}
+                    }
+                }
+            }
+        )
+
+    same, _ = of(worker(), patch=asking(f"{cpu}m", str(memory)), replicas=8)
+    assert [one.field for one in same.differences] == ["spec.replicas"]
+    assert "resources" not in same.helm_values
+    other, _ = of(worker(), patch=asking(f"{cpu + 1}m", str(memory)), replicas=8)
+    (first, second) = other.differences
+    assert second.field == "spec.replicas" or first.field == "spec.replicas"
+    assert f"{cpu + 1}m" in other.yaml
+
+
 def test_helms_usual_keys() -> None:
     found, _ = of(worker(), replicas=8, max_surge=0, requests=FrozenMap({"cpu": 500}))
     values = yaml.safe_load(found.helm_values)
