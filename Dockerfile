@@ -2,8 +2,10 @@
 # read-only (/tmp is all that is written), and says how it is: /healthz, /readyz. Another base: --build-arg PYTHON=…; it needs
 # python3 (3.11 or newer) with venv. tests/deploy runs these lines.
 ARG PYTHON=docker.io/library/python:3.13-slim-trixie
+# --build-arg DIGEST=@sha256:… pins the base to one image: docker buildx imagetools inspect $PYTHON
+ARG DIGEST=
 
-FROM ${PYTHON} AS build
+FROM ${PYTHON}${DIGEST} AS build
 WORKDIR /src
 COPY deploy/requirements.lock deploy/build.lock ./
 RUN python3 -m venv /opt/headroom \
@@ -22,7 +24,7 @@ RUN /opt/build/bin/python -m pip wheel --no-cache-dir --disable-pip-version-chec
  && /opt/headroom/bin/python -m compileall -q -j 0 /opt/headroom/lib \
  && /opt/headroom/bin/python -m pip uninstall --quiet --yes pip
 
-FROM ${PYTHON}
+FROM ${PYTHON}${DIGEST}
 COPY --from=build /opt/headroom /opt/headroom
 RUN mkdir -p /var/lib/headroom/.streamlit
 ENV PATH=/opt/headroom/bin:/usr/local/bin:/usr/bin:/bin HOME=/var/lib/headroom PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -28,7 +28,7 @@ pool.start()
 app = st.App(
     PAGES / "_router.py",
     secrets={"auth": people.auth} if people else None,
-    routes=beside.routes or health.routes(live_view.start()),
+    routes=beside.routes or health.routes_of_pages(live_view.start()),
     lifespan=beside.lifespan,
     middleware=[
         Middleware(Guard, names=[people.host] if people else [], is_https=people is not None and people.is_https),

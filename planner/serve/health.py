@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from planner.serve.paths import ALIVE, READY
+from planner.serve.paths import ALIVE, METRICS, READY
 
 
 def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> list[Route]:
@@ -27,3 +27,12 @@ def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> li
         return PlainTextResponse(f"{said}\n", status_code=200 if found else 503)
 
     return [Route(ALIVE, healthy), Route(READY, ready)]
+
+
+def routes_of_pages(is_ready: Callable[[], bool]) -> list[Route]:
+    """The same of the dashboard by itself, which has no metrics: else its pages would answer a scraper with 200 and HTML."""
+
+    async def no_metrics(_request: Request) -> Response:
+        return PlainTextResponse("headroom app has no metrics; headroom serve --dashboard has\n", status_code=404)
+
+    return [*routes(is_ready), Route(METRICS, no_metrics)]

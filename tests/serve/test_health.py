@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from planner.serve import health, paths
 
 
 def status(path: str, *, is_ready: bool) -> int:
-    app, sent = Starlette(routes=health.routes(lambda: is_ready)), []
+    return int(answer_of(health.routes(lambda: is_ready), path)[0]["status"])
+
+
+def answer_of(routes: list[Route], path: str) -> list[Any]:
+    app, sent = Starlette(routes=routes), list[Any]()
 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b"", "more_body": False}
@@ -22,7 +27,15 @@ def status(path: str, *, is_ready: bool) -> int:
 
     scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": [], "root_path": ""}
     asyncio.run(app(scope, receive, send))
-    return int(sent[0]["status"])
+    return sent
+
+
+def test_the_dashboard_alone_has_no_metrics_and_says_so() -> None:
+    routes = health.routes_of_pages(lambda: True)
+    head, body = answer_of(routes, paths.METRICS)
+    assert head["status"] == 404
+    assert b"headroom serve --dashboard" in body["body"]
+    assert answer_of(routes, paths.ALIVE)[0]["status"] == 200
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
