@@ -90,7 +90,7 @@ def _with_names(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def renamed(items: Items, rng: random.Random) -> Form:
-    return _renamed(items, lambda name, _: f"m{name}"[:63], is_reordered=False)
+    return _renamed(items, lambda name, _: f"q7x{name}"[:63], is_reordered=False)
 
 
 def renamed_backwards(items: Items, rng: random.Random) -> Form:

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+import copy
 import random
 
 import pytest
 
-from tests.properties.metamorphic import FORMS, differences, read, recordings
+from tests.properties.metamorphic import FORMS, answer, differences, read, recordings
 from tests.quick import seeds
 from tests.seen import each
 
-RECORDINGS = 40
+RECORDINGS = 30
 DRAWN = random.Random(610).sample(recordings(), k=RECORDINGS)
 
 
@@ -20,6 +21,16 @@ def test_a_form_of_a_recording_changes_no_answer(form: str) -> None:
     """Verdict, reasons, whether it is proven, ways out and doubts are the recorded cluster's."""
     found = [line for number in seeds(RECORDINGS) for line in differences(DRAWN[number], {form: FORMS[form]})]
     assert found == []
+
+
+def test_who_is_named_hangs_on_no_order() -> None:
+    """Three notebooks wait for the same node: the sentence named the one that the List had first."""
+    (path,) = [one for one in recordings() if one.name.startswith("tight-041-none.")]
+    case = read(path)
+    items = case["cluster"]["items"]
+    said = {answer(case, FORMS["permuted"](copy.deepcopy(items), random.Random(seed)))["sentence"] for seed in range(6)}
+    assert len(said) == 1
+    assert "other/nb-0 and 2 others waited too" in said.pop()
 
 
 def test_what_changes_an_answer_is_seen() -> None:
