@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from planner.ground import typed
 from planner.ground.errors import InputError, SourceError
+from planner.ground.quantity import LARGEST
 from planner.ground.records import Record, dataclass
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
 from planner.ground.words import duration
@@ -378,7 +379,9 @@ def _stretches(start: float, end: float, step_seconds: int, most_points: int) ->
 def _joined(labels: Labels, results: Sequence[_Result]) -> Series:
     times = np.array([at for result in results for at, _ in result.values], dtype=np.float64)
     values = np.array([_number(text) for result in results for _, text in result.values], dtype=np.float64)
-    known = np.isfinite(values)
+    known = (
+        np.abs(values) <= LARGEST
+    )  # NaN and what no container uses: sums and suggestions are whole numbers of 64 bits
     return Series(labels=labels, times=times[known], values=values[known])
 
 
@@ -392,7 +395,7 @@ def _number(text: str) -> float:
 def _error_text(body: bytes) -> str:
     try:
         answer = typed.decode(body, _Answer)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "no reason given"
     return _short(answer.error) or "no reason given"
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pandas as pd
@@ -119,3 +121,26 @@ def test_half_a_cluster_is_not_an_answer(tmp_path: Path) -> None:
     (tmp_path / "nodes.json").write_text('{"apiVersion": "v1", "kind": "List", "items": []}')
     with pytest.raises(headroom.HeadroomError):
         headroom.capacity(headroom.read(tmp_path / "nodes.json"))
+
+
+def test_two_threads_that_ask_at_once_get_what_one_after_another_gets() -> None:
+    """Tables of a snapshot are made once, by whichever thread is the first; each pair begins with a snapshot that nobody asked."""
+    questions: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("overview", {}), ("rollout", {"workload": "deployment/prod/llm-serve"}), ("capacity", {}), ("restarts", {}), ("survive", {}),
+        ("costs", {}), ("memory", {}), ("findings", {}),
+    )  # fmt: skip
+
+    def asked(cluster: headroom.Cluster, name: str, settings: dict[str, Any]) -> str:
+        return json.dumps(headroom.ask(name, cluster, now=1.8e9, **settings).document()["result"], sort_keys=True)
+
+    path = str(ROOT / "data/demo/cluster.json.gz")
+    alone = [asked(headroom.read(path), name, settings) for name, settings in questions]
+    for place in range(0, len(questions), 2):
+        cluster, barrier, both = headroom.read(path), Barrier(3), (place, place, place + 1)
+
+        def run(at: int, cluster: headroom.Cluster = cluster, barrier: Barrier = barrier) -> str:
+            barrier.wait(30)
+            return asked(cluster, *questions[at])
+
+        with ThreadPoolExecutor(3) as pool:
+            assert list(pool.map(run, both)) == [alone[at] for at in both], questions[place][0]

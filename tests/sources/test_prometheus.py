@@ -235,6 +235,21 @@ EMPTY = json.dumps({"status": "success", "data": {"resultType": "matrix", "resul
         (sends(200, '{"status":"success"}'), "refused the query"),
         (sends(200, '{"hello":"world"}'), "isn't Prometheus' format"),
         (sends(200, EMPTY[:40]), "cut-off JSON"),
+        (sends(200, '{"status":"success","data":{"result":' + "[" * 100_000), "got `array`"),
+        (sends(500, '{"status":' + "[" * 100_000), "answered with status 500: no reason"),
+        (sends(400, "\udcff".encode("utf-8", "surrogatepass").decode("latin-1")), r"\(400\): no reason given"),
+        (
+            sends(
+                200, '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":{}},"values":[]}]}}'
+            ),
+            "format",
+        ),
+        (
+            sends(
+                200, '{"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[["x","1"]]}]}}'
+            ),
+            "isn.t Prometheus. format",
+        ),
         (sends(200, EMPTY, Content_Length=str(len(EMPTY) + 99)), "broke off"),
     ],
 )
@@ -299,7 +314,7 @@ def test_a_dead_server() -> None:
 
 
 def test_numbers_that_are_none_are_left_out_and_warnings_kept() -> None:
-    values = [[0, "1"], [30, "NaN"], [60, "+Inf"], [90, "4"]]
+    values = [[0, "1"], [30, "NaN"], [45, "1e300"], [50, "-1e19"], [55, "many"], [60, "+Inf"], [90, "4"]]
     body = {
         "status": "success",
         "warnings": ["PromQL warning: partial answer"],
