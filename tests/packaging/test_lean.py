@@ -27,7 +27,7 @@ STUCK = "deployment/prod/llm-serve"
 COMMANDS: tuple[tuple[str, ...], ...] = (
     *(
         (name, cluster)
-        for cluster in ("demo", "ml-platform")
+        for cluster in ("demo",)
         for name in ("overview", "plan", "capacity", "seats", "make-room", "survive", "costs", "savings", "memory", "restarts", "drift", "doctor", "findings")
     ),
     ("overview", "openb"),
@@ -49,7 +49,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 CANT: tuple[tuple[tuple[str, ...], str], ...] = (
     (("app", "demo"), "streamlit"),
-    (("serve", "demo", "--port", "0"), "prometheus_client"),
+    (("serve", "demo", "--port", "0"), "starlette"),
     (("store", "list", "."), "pyarrow"),
     (("overview", "store:.#demo"), "pyarrow"),
 )
