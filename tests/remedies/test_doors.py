@@ -29,7 +29,7 @@ from tests.remedies.test_limits import full
 from tests.rollout.rollouts import WORKER
 from tests.seen import each
 
-SEEDS = int(os.environ.get("HEADROOM_DOORS_CASES", "30"))  # 200 were asked on 2026-11-28
+SEEDS = int(os.environ.get("HEADROOM_DOORS_CASES", "30"))  # a longer run names more
 RECORDINGS = int(os.environ.get("HEADROOM_DOORS_RECORDINGS", "40"))
 LARGE = 3  # workloads of openb that are asked
 WAYS: dict[str, Item] = json.loads(gzip.decompress((Path(__file__).parent / "data" / "ways.json.gz").read_bytes()))
