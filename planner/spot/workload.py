@@ -171,9 +171,12 @@ def savings_detail(
         before, then = assumptions.on_demand_usd(hours) * nodes, assumptions.spot_usd_per_hour * hours * nodes
         if before and then and not asked.keys() & _PRICES:
             assumptions = replace(assumptions, freed_share=part.freed_usd / before, spot_share=part.spot_usd / then)
+    # a page gives what the list takes anyhow, such as "spot": what is given as it is derived asks nothing else
+    usual = assume(derived, {name: value for name, value in asked.items() if name not in _NOT_LISTED})
     is_as_listed = (
-        part is not None and not part.why and not assumptions.committed_nodes and not asked.keys() & _NOT_LISTED
-    )
+        part is not None and not part.why and not assumptions.committed_nodes
+        and all(getattr(usual, name) == getattr(assumptions, name) for name in asked.keys() & _NOT_LISTED)
+    )  # fmt: skip
     found = estimate(assumptions, part.expected_usd if part is not None and is_as_listed else None)
     return SavingsDetail(
         derived=derived,
