@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from planner.ground.quantity import format_amount
-from planner.ground.vocabulary import INSTANCE_TYPE, PODS, ZONE
+from planner.ground.vocabulary import INSTANCE_TYPE, PODS, SCHEDULING_API, ZONE
 from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.nodes import node_pool, pool_label
 from planner.kubernetes.patches import as_yaml
@@ -54,7 +54,7 @@ def manifests(spares: Iterable[tuple[Node, Amounts, int]]) -> tuple[tuple[str, s
     if not buffers:
         return ()
     first = {
-        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": _CLASS}, "value": _PRIORITY,
+        "apiVersion": SCHEDULING_API, "kind": "PriorityClass", "metadata": {"name": _CLASS}, "value": _PRIORITY,
         "preemptionPolicy": "Never", "description": "Room that is kept for pods whose node is lost",
     }  # fmt: skip
     return (

@@ -19,6 +19,7 @@ from planner.ground.beside import table_beside
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record
 from planner.ground.vocabulary import (
+    ARCHITECTURE,
     CONTROLLER_REVISION_HASH,
     HOSTNAME,
     IN_TREE_DRIVERS,
@@ -29,6 +30,12 @@ from planner.ground.vocabulary import (
     LWS_NAME,
     LWS_REVISION,
     LWS_WORKER_INDEX,
+    OPERATING_SYSTEM,
+    POD_INDEX,
+    POD_TEMPLATE_GENERATION,
+    REVISION,
+    SCHEDULING_API,
+    STATEFULSET_POD_NAME,
     ZONE,
 )
 from planner.inventory import hooks, wire
@@ -171,7 +178,7 @@ class Files:
         for namespace, spec in specs:
             take("Namespace", namespace, {"apiVersion": "v1"})
             value = _CRITICAL.get(spec.priority_class_name, 0)
-            take("PriorityClass", spec.priority_class_name, {"apiVersion": "scheduling.k8s.io/v1", "value": value})
+            take("PriorityClass", spec.priority_class_name, {"apiVersion": SCHEDULING_API, "value": value})
             take("RuntimeClass", spec.runtime_class_name, {"apiVersion": "node.k8s.io/v1", "handler": "made"})
         classes = [claim["spec"].get("storageClassName") for claim in self._claims().values()]
         for workload in self.workloads.values():
@@ -488,9 +495,7 @@ class _Making:
             value = values[domain % len(values)] if values else f"{key.rpartition('/')[2]}-{domain + 1}"
             if key not in labels and not _forbids(spec, key):
                 labels[key] = value
-        host = _Host(
-            name, {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}, domain
-        )
+        host = _Host(name, {HOSTNAME: name, OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, domain)
         self.hosts.append(host)
         return host
 
@@ -595,7 +600,7 @@ class _Making:
         self.items.append({
             "apiVersion": "apps/v1", "kind": REPLICA_SET.name,
             "metadata": {**_named(workload, name, uid), "labels": labels, "ownerReferences": [_owner(document)],
-                         "annotations": {"deployment.kubernetes.io/revision": "1"}},
+                         "annotations": {REVISION: "1"}},
             "spec": {"replicas": count, "selector": selected, "template": _with_labels(template, labels)},
             "status": {"replicas": count, "readyReplicas": count, "availableReplicas": count, "observedGeneration": 1},
         })  # fmt: skip
@@ -609,7 +614,7 @@ class _Making:
         for number, (host,) in enumerate(units, start=stand.workload.start_ordinal):
             name = f"{stand.workload.name}-{number}"
             labels = {**_labels_in(template), CONTROLLER_REVISION_HASH: f"{stand.workload.name}-{_HASH}",
-                      "statefulset.kubernetes.io/pod-name": name, "apps.kubernetes.io/pod-index": str(number)}  # fmt: skip
+                      STATEFULSET_POD_NAME: name, POD_INDEX: str(number)}  # fmt: skip
             own = copy.deepcopy(template)
             volumes = own.setdefault("spec", {}).setdefault("volumes", []) or []
             own["spec"]["volumes"] = volumes
@@ -626,7 +631,7 @@ class _Making:
         self.items += self._bound(claim, host)
 
     def _of_nodes(self, stand: Stand, document: Object, template: Object, units: list[list[_Host]]) -> None:
-        labels = {**_labels_in(template), CONTROLLER_REVISION_HASH: _HASH, "pod-template-generation": "1"}
+        labels = {**_labels_in(template), CONTROLLER_REVISION_HASH: _HASH, POD_TEMPLATE_GENERATION: "1"}
         for number, (host,) in enumerate(units):
             self._pod(stand, f"{stand.workload.name}-{number}", template, labels, document, host)
 
@@ -786,9 +791,7 @@ def _labels_for(spec: PodSpec) -> Labels | None:
                 labels.setdefault(one.key, "true")
             elif one.operator in ("Gt", "Lt"):
                 labels.setdefault(one.key, str((as_integer(value) or 0) + (1 if one.operator == "Gt" else -1)))
-        if node_affinity_matches(
-            spec, {"kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", **labels}, spec.node_name
-        ):
+        if node_affinity_matches(spec, {OPERATING_SYSTEM: "linux", ARCHITECTURE: "amd64", **labels}, spec.node_name):
             return FrozenMap(labels)
     return None
 

@@ -223,7 +223,7 @@ def _by_replicas(need: RoomNeed) -> str:
         if one.last is None:
             at = f"from {one.first} on"
         elif one.last == one.first:
-            at = f"at {one.first} replica{'' if one.first == 1 else 's'}"
+            at = f"at {count(one.first, 'replica')}"
         else:
             at = f"at {one.first} to {one.last} replicas"
         if one.need is Need.NOTHING or not one.places:

@@ -147,7 +147,7 @@ def test_a_list_fails_where_it_is_told_to(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit) as stopped:
         main(["overview", "demo", "--fail-on", "sad"])
     assert stopped.value.code == 1
-    assert "'sad' is not one of stuck, needs_growth, unknown" in capsys.readouterr().err
+    assert "'sad' is not one of stuck, needs_growth, evictions_by_queue, unknown" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, click.Abort])

@@ -13,7 +13,12 @@ from planner.inventory.change import NOT_READ
 from planner.inventory.parse import REFUSAL
 from planner.inventory.side_effects import LATER
 
-_BY_NAME = {"NOT_READ": NOT_READ, "REFUSAL": REFUSAL, "account.UNCHECKED": account.UNCHECKED}
+_BY_NAME = {
+    "NOT_READ": NOT_READ,
+    "REFUSAL": REFUSAL,
+    "account.UNCHECKED": account.UNCHECKED,
+    "account.LEFT_OUT": account.LEFT_OUT,
+}
 _TOLD_BY_VARIABLE = {
     "gpu-node-cordoned", "gpu-node-not-ready", "helm-hook", "helm-hook:without pods", "manifest-new-namesake",
     "duplicate-object", "duplicate-object:later", "duplicate-uid", "file-empty", "document-unreadable:file", "document-unreadable:in YAML", "input-cut-off:in YAML", account.EXPIRES, f"{account.EXPIRES}:own",

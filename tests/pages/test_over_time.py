@@ -96,7 +96,7 @@ def test_history_says_when_a_model_is_full_since_when_and_what_to_commit(store: 
     assert "order now (by 2026-" in words
     assert "full in about" in words
     assert "20 snapshots from 2026-11-01" in words
-    assert "GPUs for 3 years saves" in words
+    assert "8 held today, of which 8 would go to spot by the plan of savings" in words
     assert "$36,972 a month, $4,974 of it idle" in words
 
 

@@ -104,7 +104,7 @@ def test_a_contradiction_is_seen() -> None:
     doors = ask(full(9), "Deployment/ml/b")
     blind = replace(doors.all_plans, plans=(), is_proven=True, why_not=())
     assert any("none exists (proven)" in said for said in contradictions(doors._replace(all_plans=blind)))
-    fewer = replace(doors.all_plans, plans=(), is_proven=False, total=doors.all_plans.looked_at)
+    fewer = replace(doors.all_plans, plans=(), is_proven=False, why_not=(), total=doors.all_plans.looked_at)
     assert any("no plan is as good" in said for said in contradictions(doors._replace(all_plans=fewer)))
     (way,) = (one for one in doors.alone.remedies if one.extra_nodes)
     other = replace(way, steps=tuple(replace(step, undo=("another",)) if step.target else step for step in way.steps))

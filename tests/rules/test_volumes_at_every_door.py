@@ -194,7 +194,7 @@ def test_agents_are_told(tmp_path: Path) -> None:
         cluster.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}))
 
         async def ask(client: Client, manifest: str = yaml.safe_dump(changed(objects)[1])) -> Any:
-            called = await client.call_tool("rollout", {"manifest": manifest})
+            called = await client.call_tool("rollout", {"manifest": manifest, "details": True})
             assert called.structured_content is not None
             return called.structured_content["result"]
 
