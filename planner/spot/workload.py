@@ -172,10 +172,9 @@ def savings_detail(
         if before and then and not asked.keys() & _PRICES:
             assumptions = replace(assumptions, freed_share=part.freed_usd / before, spot_share=part.spot_usd / then)
     # a page gives what the list takes anyhow, such as "spot": what is given as it is derived asks nothing else
-    usual = assume(derived, {name: value for name, value in asked.items() if name not in _NOT_LISTED})
     is_as_listed = (
         part is not None and not part.why and not assumptions.committed_nodes
-        and all(getattr(usual, name) == getattr(assumptions, name) for name in asked.keys() & _NOT_LISTED)
+        and all(_is_as_derived(derived, name, asked[name]) for name in asked.keys() & _NOT_LISTED)
     )  # fmt: skip
     found = estimate(assumptions, part.expected_usd if part is not None and is_as_listed else None)
     return SavingsDetail(
@@ -200,6 +199,11 @@ def savings_detail(
         assumed=assumptions,
         in_whole=part,
     )
+
+
+def _is_as_derived(derived: Derived, name: str, value: Any) -> bool:
+    """Whether the assumption is given as the cluster and the prices have it."""
+    return bool(value == derived.values.get(name, getattr(derived, name, None)))
 
 
 def _with_worths(fitness: Suitability, found: Savings, assumptions: Assumptions, retries: int | None) -> Suitability:
