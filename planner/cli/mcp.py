@@ -30,6 +30,7 @@ from planner.ground.words import duration, printable
 from planner.inventory import account
 from planner.inventory.sight import as_seen
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.workload_names import with_workload_keys
 from planner.questions import INDEX, question_called
 from planner.questions.question import Given, Question, document
 from planner.questions.wording import listed
@@ -69,7 +70,7 @@ _LOOK_SECONDS: Final = 0.25
 _SAID: Final = (
     "Headroom tells before a change is applied whether a Kubernetes rollout will finish, why not, and what each way out costs. "
     "Every tool reads one snapshot and changes nothing. A verdict is completes, stuck, needs_growth, evictions_by_queue or unknown; unknown is an answer. "
-    "Workloads are written kind/namespace/name. Tools take an action and its settings by name; help: true describes them. "
+    "Workloads are written kind/namespace/name, or shorter where that fits one only. Tools take an action and its settings by name; help: true describes them. "
     "An answer is a sentence and at most ten lines; details: true adds the whole document."
 )
 
@@ -257,6 +258,7 @@ def ask_within(
     known = {setting.name: setting for setting in settings_of(question_called(name).settings)}
     read = {key: _from_json(known[key], value) if key in known else value for key, value in settings.items()}
     question, wanted = python.prepared(name, (), read)
+    wanted = with_workload_keys(wanted, snapshot)
     if why := question.not_known(snapshot):
         raise why
     given = Given(limits=python.limits(snapshot), book=python.book(), now=time.time(), is_embedded=is_embedded)

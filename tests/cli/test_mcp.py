@@ -93,6 +93,20 @@ def test_every_question_of_a_snapshot_is_an_action_of_a_few_small_tools() -> Non
     assert "startup_seconds" in tools["rollout"].description
 
 
+def test_a_workload_is_named_as_on_the_command_line() -> None:
+    """By what fits one only; of a typo the nearest is told."""
+
+    async def ask(client: Client) -> Any:
+        short = await client.call_tool("rollout", {"workload": [STUCK.rpartition("/")[2]], "details": True})
+        wrong = await client.call_tool("rollout", {"workload": ["llm-srve"]})
+        return short.structured_content, wrong
+
+    short, wrong = asked(ask)
+    assert [one["workload"] for one in short["result"]["workloads"]] == ["Deployment/prod/llm-serve"]
+    assert wrong.is_error
+    assert "Did you mean" in wrong.content[0].text
+
+
 def test_an_answer_is_a_sentence_and_ten_lines_and_its_document_comes_once() -> None:
     async def ask(client: Client) -> Any:
         short = await client.call_tool("rollout", {"workload": [STUCK]})
