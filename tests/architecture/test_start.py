@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,8 +43,12 @@ finally:
 
 
 def loaded(*command: str) -> set[str]:
-    """The modules that are there when `command` has ended."""
-    ran = subprocess.run([sys.executable, "-c", SAID, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    """The modules that are there when `command` has ended, in this one process: on a slow machine a copy of it may take a part of the work,
+    and what only the copy loads isn't seen."""
+    alone = os.environ | {"HEADROOM_WORKERS": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", SAID, *command], cwd=ROOT, env=alone, capture_output=True, text=True, check=False
+    )
     found = set(ran.stderr.split("\n"))
     assert "planner.cli" in found, ran.stderr
     assert ran.returncode in ANSWERED, ran.stderr  # what is refused loads little, whatever an answer would load
