@@ -20,11 +20,15 @@ LATER: Final = (
     "tests/architecture",  # `make check` asks the house; here are documents and what commands load
     "tests/bench",
     "tests/browser",
+    "tests/cli",  # what commands answer is asked in tests/questions; each of them runs once (`SMOKE`)
     "tests/collection",
+    "tests/compatibility",
     "tests/deploy",
     "tests/fuzz",
     "tests/packaging",
+    "tests/pages",  # each page is opened once in a browser (`SMOKE`)
     "tests/processes/test_sweep.py",
+    "tests/serve",
     "tests/sources/test_live.py",
     "tests/sources/test_prometheus.py",
     "tests/sources/test_prometheus_nodes_and_gpus.py",
@@ -34,7 +38,10 @@ LATER: Final = (
 
 SMOKE: Final = (
     "tests/browser/test_every_page.py::test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high[1360-",
+    "tests/cli/test_each_command.py",
+    "tests/cli/test_mcp.py::test_an_answer_is_",
     "tests/fuzz/test_fuzz.py::test_whatever_comes_in_is_handled[0]",
+    "tests/serve/test_serve.py::test_recorded_reviews_get_an_answer_over_tls",
     "tests/sources/test_live.py::test_what_changes_is_followed_without_listing_anew",
 )
 """Tests of those that `make test` runs all the same, by the beginnings of their names."""

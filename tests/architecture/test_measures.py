@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from tests import quick
+from tests.architecture.tree import ROOT
 from tests.covered import rooms
 from tests.mutation.mutants import mutants
 
@@ -24,3 +28,11 @@ def test_each_fault_is_planted_by_itself() -> None:
         (2, "a < b and a", "a < b or a"), (2, "a < b", "a <= b"), (3, "a + 1", "a - 1"), (3, "1", "2"),
     }  # fmt: skip
     assert len({one.source for one in found}) == len(found)
+
+
+@pytest.mark.parametrize("smoke", quick.SMOKE)
+def test_what_make_test_picks_is_there(smoke: str) -> None:
+    """A name that no test has would leave the smoke out in silence."""
+    file, _, name = smoke.partition("::")
+    assert any(file == left or file.startswith(f"{left}/") for left in quick.LATER)
+    assert not name or f"def {name.partition('[')[0]}" in (ROOT / file).read_text(encoding="utf-8")
