@@ -92,7 +92,9 @@ def show(
     elif output in ("csv", "markdown"):
         listing = None if rows == FACTS else question.listing(rows)
         if listing is not None and output == "markdown":
-            write_markdown(listed(listing, answer), getattr(answer, "sentence", ""), listing.unknown_of(answer))
+            write_markdown(
+                listed(listing, answer, is_written=True), getattr(answer, "sentence", ""), listing.unknown_of(answer)
+            )
         else:
             write_rows(output, question.rows(answer, rows), headline=getattr(answer, "sentence", ""))
         if listing is not None and not listing.is_shown and (note := listing.note(answer)):

@@ -121,6 +121,7 @@ class Listing(Record, Generic[A, R]):
     most : of them in a terminal; None is all
     unknown : what people read where a value is None
     note : a sentence under it; of one that people aren't shown, told beside its CSV
+    written : columns more in Markdown, which nothing follows that says the same in sentences
     """
 
     name: str
@@ -136,6 +137,7 @@ class Listing(Record, Generic[A, R]):
     most: int | None = None
     unknown: str | Callable[[A], str] = "not known"
     note: Callable[[A], str] = lambda _: ""
+    written: tuple[Column[R], ...] = ()
 
     def __post_init__(self) -> None:
         if self.items is None:

@@ -125,7 +125,7 @@ def _passes(loop: Loop, kept: Kept) -> bool:
 
 
 _LOOPS: Final[Listing[RestartPlan, Loop]] = Listing(
-    name="loops", items=lambda answer: answer.report.loops, columns=rows.LOOP
+    name="loops", items=lambda answer: answer.report.loops, columns=rows.LOOP, written=rows.WHY
 )
 _LINES: Final[Listing[RestartPlan, rows.LineOf]] = Listing(
     name="lines",

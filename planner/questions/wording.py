@@ -86,11 +86,12 @@ def _says_something(cell: object) -> bool:
 
 def listed(
     listing: Listing[A, R], answer: A, items: Sequence[R] | None = None, *, names: Sequence[str] = (),
-    is_money_raw: bool = False,
+    is_money_raw: bool = False, is_written: bool = False,
 ) -> list[Row]:  # fmt: skip
     """A listing's rows for people, all or `items`: those of its columns that are shown, or of these `names` in their order,
-    with words, units and headings. `is_money_raw`: amounts in USD stay numbers, for a table that can be sorted."""
-    columns = _shown(listing, answer)
+    with words, units and headings. `is_money_raw`: amounts in USD stay numbers, for a table that can be sorted; `is_written`: with the
+    columns that only a document has."""
+    columns = [*_shown(listing, answer), *(listing.written if is_written else ())]
     if names:
         columns = sorted((column for column in columns if column.name in names), key=lambda one: names.index(one.name))
     items = listing.items(answer) if items is None else items

@@ -35,6 +35,12 @@ LOOP: Final[tuple[Column[Loop], ...]] = (
     Column("cure", lambda loop: loop.diagnosis.cure, heading=None),
 )  # fmt: skip
 
+WHY: Final[tuple[Column[Loop], ...]] = (
+    Column("what", words=lambda loop: str(loop.diagnosis.what)),
+    Column("cure", heading="what would help", words=lambda loop: str(loop.diagnosis.cure)),
+)
+"""What a table has of a loop where no story follows it."""
+
 LINE: Final[tuple[Column[LineOf], ...]] = (
     Column("workload", lambda of: of[0].workload),
     Column("container", lambda of: of[0].container),
