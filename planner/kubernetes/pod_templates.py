@@ -355,7 +355,7 @@ def untold_places(row: Templated, document: Document, told: frozenset[int]) -> l
     if row.groups is not None and not _is_number(at(document, row.groups.path)):
         places.append(row.groups.path)
     if row.composes is not None:
-        return places + list(row.composes(document).untold)
+        return list(dict.fromkeys([*places, *row.composes(document).untold]))
     for one in row.sets:
         for _, path, base in _places(document, one.base):
             places += [

@@ -52,6 +52,7 @@ def test_what_is_not_known_names_its_kind_and_the_gpus_it_asks_for() -> None:
     ):  # fmt: skip
         assert asked[name].case.kind in asked[name].sentence
         assert told in asked[name].sentence
+    assert "those of spec.workflowTemplateRef come from another object" in asked["workflow-of-a-template"].sentence
 
 
 def test_a_pass_that_does_not_count_is_a_fault() -> None:

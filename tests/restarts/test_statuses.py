@@ -28,6 +28,7 @@ from planner.rollout.answers import Verdict
 from planner.sources.cluster import read_cluster
 from tests.builders.records import amounts
 from tests.restarts.cases import MIB, NOW, RUNNING, Cluster, container, crashed, one_loop, single
+from tests.seen import each
 
 INPUTS = Path(__file__).parent / "inputs"
 GROUPS = {group for group, _, _ in _PATTERNS}
@@ -66,6 +67,21 @@ def test_each_reason_stands_once_with_a_source_and_an_outcome_that_is_there() ->
         assert row.source.startswith(("kubernetes ", "containerd ", "cri-o ", "cri-api ", "cri-dockerd ")), row
         assert row.outcome in OUTCOMES or row.outcome in GROUPS or row.outcome in (UNTOLD, "image"), row
     assert {outcome for _, outcome, _ in _PATTERNS} <= set(OUTCOMES)
+
+
+REJECTIONS = (  # kubernetes pkg/kubelet/kubelet.go `admissionRejectionReasons`, and the names of the plugins that predicate.go asks
+    "AppArmor", "PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported", "InvalidNodeInfo", "InitContainerRestartPolicyForbidden",
+    "SupplementalGroupsPolicyNotSupported", "UnexpectedAdmissionError", "UnknownReason", "UnexpectedPredicateFailureType", "OutOfcpu",
+    "OutOfmemory", "OutOfephemeral-storage", "OutOfpods", "PodLevelResourcesNotSupported", "PodFeatureUnsupported", "Evicted",
+    "SysctlForbidden", "TopologyAffinityError", "NodeShutdown", "VolumeAttachmentLimitExceeded", "TaintToleration", "NodeAffinity",
+    "NodeName", "NodePorts",
+)  # fmt: skip
+
+
+def test_every_reason_with_which_kubelets_reject_pods_has_a_row_and_no_other_is_made_up() -> None:
+    for reason in each(REJECTIONS):
+        assert outcome_of("pod", reason) not in ("", UNTOLD), reason
+    assert outcome_of("pod", "UnmetFeatureGate") == ""  # it stands in no source of Kubernetes: quoted as it is
 
 
 def test_anonymous_snapshots_keep_the_words_of_the_same_table() -> None:
