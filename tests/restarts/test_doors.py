@@ -9,13 +9,13 @@ import html
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.cli import main
-from planner.cli.mcp import _document
+from planner.cli.mcp import ask_within
 from planner.ground.words import short_name
 from planner.health.restarts.model import Loop
 from planner.health.restarts.report import findings, restarts
@@ -64,8 +64,9 @@ def of_page(name: str) -> str:
 
 def of_agent(name: str) -> str:
     """As `headroom serve --mcp` answers the tool, in this process."""
-    here = cast("Pool", SimpleNamespace(run=lambda answer, *given: answer(*given)))
-    found: Any = _document(read_cluster(str(file(name))), "restarts", {}, here, is_embedded=False)
+    here = cast("Pool", SimpleNamespace(run=lambda answer, *given, is_wanted: answer(*given)))
+    snapshot = read_cluster(str(file(name)))
+    _, found = ask_within(snapshot, "restarts", {}, pool=here, is_embedded=False, answer_seconds=300.0)
     return json.dumps(found, ensure_ascii=False)
 
 
