@@ -320,9 +320,12 @@ def keeps_ready(run: Run, key: str) -> int | None:
     is_told = revision.placed is None and rolls and revision.before is not None and run.replicas[key] == after.replicas
     if not is_told or run.came or simulation.cluster.later:
         return None
-    mine = min((pod.priority for pod in run.pods[key]), default=0)
+    # Whom its own pods preempt has a lower priority, and so have those that are made in their place: none of them can preempt its pods.
+    # Only a pod of a higher priority than the lowest of its own can, its own new ones included where the template's class changed.
+    own = (pod for pod in (*run.pods[key], *run.touched) if pod.owner in run.owners[key])
+    mine = min((pod.priority for pod in own), default=0)
     waited = simulation.queue.ever_waiting(lambda shape: shape.may_preempt and shape.priority > mine)
-    if run.preempted or any(pod.shape.may_preempt and pod.priority > mine for pod in waited):
+    if any(pod.shape.may_preempt and pod.priority > mine for pod in waited):
         return None
     missing = rolling_limits(after)[1] if after.traits.surges_freely else max(1, rolling_limits(after)[1])
     return max(0, min(after.replicas, moments[0].ready) - missing)

@@ -21,7 +21,7 @@ from planner.rollout.glance import glance, restarted
 from planner.rollout.grid import play_cell
 from planner.rollout.policy import GatePolicy
 from planner.rollout.prepared import Scenario, compiled, pod_times_of
-from planner.rollout.run import simulate
+from planner.rollout.run import Revision, simulate
 from planner.rollout.ties import PLACEMENTS, extremes, fewest_ready, keeps_ready, sample
 from planner.scheduling.cluster import Cluster
 from tests.builders.objects import deployment, node, pod_spec
@@ -30,7 +30,7 @@ from tests.conformance.rollout_cases import WHOLE_LISTS, revisions_of
 from tests.properties.random_rollouts import LISTED, case_of
 from tests.quick import floor, seeds
 from tests.reference.flying_clusters import crowded_case
-from tests.rollout.rollouts import WORKER, rolling
+from tests.rollout.rollouts import WORKER, revision, rolling
 from tests.rollout.test_changed_again import full
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "rollouts4" / "evdrain4-003-sts.json.gz"
@@ -134,20 +134,18 @@ def test_lists_and_cells_take_the_worst_of_a_few_placements() -> None:
     found, _ = full(8, replicas=4, strategy=rolling(1, 1))
     cluster, worker = compiled(found), found.workload(WORKER)
     assert worker is not None
-    revision = restarted(worker)
-    run = simulate(cluster, [revision])
+    change = restarted(worker)
+    run = simulate(cluster, [change])
     asked = list[int]()
 
     def again(seed: int) -> Any:
         asked.append(seed)
-        return simulate(cluster, [revision], seed=seed)
+        return simulate(cluster, [change], seed=seed)
 
-    assert fewest_ready(run, [revision], WORKER, again) == 3
+    assert fewest_ready(run, [change], WORKER, again) == 3
     assert asked == []  # the strategy keeps 3
-    assert glance(cluster, revision).answer.lowest_ready == 3
-    cell = play_cell(
-        cluster, [revision], WORKER, worker.strategy, 1, 1, seed=0, pod_times=pod_times_of(cluster, revision)
-    )
+    assert glance(cluster, change).answer.lowest_ready == 3
+    cell = play_cell(cluster, [change], WORKER, worker.strategy, 1, 1, seed=0, pod_times=pod_times_of(cluster, change))
     assert (cell.lowest_ready, cell.peak_pods) == (3, run.most_pods(WORKER))
     assert PLACEMENTS > 1
 
@@ -159,3 +157,39 @@ def test_of_several_runs_the_extremes_are_the_worst(recording: dict[str, Any]) -
     lowest, most = min(run.lowest_ready(SERVE) for run in runs), max(run.most_pods(SERVE) for run in runs)
     found = extremes(runs)[SERVE]
     assert found == Extremes(lowest_ready=lowest, peak_pods=most, is_bound=found.is_bound)
+
+
+def preempting(*more: Any, new_class: str = "urgent") -> tuple[Cluster, Revision]:
+    """Three pods of a class that roll out with surge 1 on full nodes: each new one preempts a pod of a lower class."""
+    classes = [
+        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
+        for name, value in (("urgent", 9), ("most", 99))
+    ]
+    names = ["gpu-0", "gpu-1", "gpu-2"]
+    mine = deployment("worker", names, pod_spec(gpus=1, priorityClassName="urgent"), strategy=rolling(1, 0))
+    other = deployment("other", names, pod_spec(gpus=1), strategy=rolling(0, 1))
+    nodes = [node(name, gpus=2, cpu="64") for name in names]
+    found = whole(*classes, *nodes, mine, other, *more)
+    return Cluster(found), revision(found, patch=class_of(new_class))
+
+
+def class_of(name: str) -> dict[str, Any]:
+    return {"spec": {"template": {"metadata": {"labels": {"rev": "2"}}, "spec": {"priorityClassName": name}}}}
+
+
+def test_whom_its_own_pods_preempt_takes_none_of_them() -> None:
+    """The victims and those made in their place have a lower class: 3 of 3 stay Ready wherever pods go, and no placement is drawn for it."""
+    cluster, change = preempting()
+    run = simulate(cluster, [change])
+    assert run.preempted
+    assert keeps_ready(run, WORKER) == 3
+    drawn = [simulate(cluster, [change], seed=seed, draws_order=True, draws_ends=True) for seed in range(1, 21)]
+    assert [run.lowest_ready(WORKER) for run in drawn] == [3] * 20
+    assert fewest_ready(run, [change], WORKER, lambda _: pytest.fail("a placement was drawn")) == 3
+
+
+def test_a_pod_of_a_higher_class_may_take_some() -> None:
+    """One of others that waits, and its own new ones where the template's class is the higher one: no bound then."""
+    waiting = deployment("third", [""], pod_spec(gpus=1, priorityClassName="most"))
+    for cluster, change in (preempting(waiting), preempting(new_class="most")):
+        assert keeps_ready(simulate(cluster, [change]), WORKER) is None
