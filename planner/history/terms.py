@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.words import Text, count, duration, listing, usd
+from planner.ground.words import Text, count, duration, listing, plural, usd
 from planner.history.commitment import Above, Point, UnitPrices, Use, above, cheapest, curve, uses
 from planner.history.levels import History
 from planner.kubernetes.nodes import gpu_count, gpu_model, provisioning_model, region
@@ -33,7 +33,8 @@ class Term(Record):
 
 class ModelUse(Record):
     """A GPU model in a region, on nodes bought on demand. `today`: GPUs held in the newest snapshots; of them `leaving` would go to spot
-    by the plan of `savings`: no more than the others are advised. `fall`: the share of use that goes, as asked or as it did go.
+    by the plan of `savings`, and `surplus` are of pods that go once rollouts in flight are done: no more than the others are advised.
+    `fall`: the share of use that goes, as asked or as it did go.
 
     `above`: what the hours above the best level of the term that saves most cost. `terms` is empty where no price is known
     or the history is too short; `sentence` says which.
@@ -46,6 +47,7 @@ class ModelUse(Record):
     hours: float
     today: int
     leaving: int = 0
+    surplus: int = 0
     fall: float = 0.0
     used: tuple[Use, ...]
     prices: UnitPrices | None
@@ -62,16 +64,19 @@ def model_uses(
     nodes: Sequence[Node],
     book: PriceBook,
     fall: float,
-    leaving: Mapping[tuple[str, str], int] | None = None,
+    leaving: Mapping[tuple[str, str], tuple[int, int]] | None = None,
 ) -> Iterator[ModelUse]:
     """Each model with a price: what was used, and what each level of commitment would have cost. `leaving`: model and region → GPUs
-    held on demand that would go to spot."""
+    held on demand that would go to spot, and that go once rollouts are done."""
     until = max(at for _, at in history.moments)
     for (model, resource, place), series in _held(history).items():
         used = uses(series, until)
         hours = sum(use.hours for use in used)
         today = sum(one[-1][1] for one in series)
-        gone = min(today, (leaving or {}).get((model, place), 0))
+        to_spot, with_rollouts = (leaving or {}).get((model, place), (0, 0))
+        gone = min(today, to_spot)
+        surplus = min(today - gone, with_rollouts)
+        staying = today - gone - surplus
         fallen = max(fall, _fallen(series, until, today))
         asked = model, place, Provisioning.ON_DEMAND
         some = [node for node in nodes if (gpu_model(node), region(node), provisioning_model(node)) == asked]
@@ -82,13 +87,14 @@ def model_uses(
             why = f"too short a history to say: {duration(hours * 3_600)} of it is known"
         elif prices is not None:
             terms = tuple(
-                Term(term=term, usd_per_gpu_hour=price, best=cheapest(points[: today - gone + 1]), points=points)
+                Term(term=term, usd_per_gpu_hour=price, best=cheapest(points[: staying + 1]), points=points)
                 for term, price in zip(TERMS, (prices.commitment_1y, prices.commitment_3y), strict=True)
                 if price is not None
                 for points in (curve(used, prices, price, fallen),)
             )
             why = (
-                _said(terms, today, gone, fallen, is_as_it_did=fallen > fall) + _cautions(terms, series, until, hours)
+                _said(terms, today, gone, surplus, fallen, is_as_it_did=fallen > fall)
+                + _cautions(terms, series, until, hours)
                 if terms
                 else "no commitment is sold for it, or its price isn't known"
             )
@@ -101,6 +107,7 @@ def model_uses(
             hours=hours,
             today=today,
             leaving=gone,
+            surplus=surplus,
             fall=fallen,
             used=used,
             prices=prices,
@@ -156,7 +163,7 @@ def _unit_prices(book: PriceBook, nodes: Sequence[Node]) -> tuple[UnitPrices | N
     ), ""
 
 
-def _said(terms: Sequence[Term], today: int, leaving: int, fall: float, *, is_as_it_did: bool) -> str:
+def _said(terms: Sequence[Term], today: int, leaving: int, surplus: int, fall: float, *, is_as_it_did: bool) -> str:
     parts = []
     did = ", as it did" if is_as_it_did else ""
     for one in terms:
@@ -170,11 +177,9 @@ def _said(terms: Sequence[Term], today: int, leaving: int, fall: float, *, is_as
             f"{count(best.level, 'GPU')} for {TERM_WORDS[one.term]} saves {usd(best.saved_usd)} a month, and {then} when use "
             f"falls by {fall:.0%}{did}"
         )
-    stays = (
-        f", of which {leaving} would go to spot by the plan of savings: no more than {today - leaving} are advised"
-        if leaving
-        else ""
-    )
+    going = [f"{leaving} would go to spot by the plan of savings"] if leaving else []
+    going += [f"{surplus} {plural(surplus, 'goes', 'go')} once the rollouts in flight are done"] if surplus else []
+    stays = f", of which {' and '.join(going)}: no more than {today - leaving - surplus} are advised" if going else ""
     return f"{'; '.join(parts)} ({today} held today{stays})"
 
 

@@ -74,6 +74,7 @@ _BEST: Final[Listing[CommitmentsAnswer, Bought]] = Listing(
         Column("gpus", lambda of: of[1].best.level, metric="commitment_level", unit=lambda of: of[0].resource),
         Column("held_today", lambda of: of[0].today),
         Column("leaving_for_spot", lambda of: of[0].leaving),
+        Column("leaving_after_rollouts", lambda of: of[0].surplus),
         Column("usd_per_month", lambda of: of[1].best.usd_per_month),
         Column("saves", lambda of: of[1].best.saved_usd, metric="commitment_saving", unit=USD_A_MONTH),
         Column("saves_after_fall", lambda of: of[1].best.saved_after_fall_usd, metric="commitment_saving_after_fall",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from functools import partial
 from operator import methodcaller
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact, known_book
 from planner.remedies.overview import kept_by
+from planner.remedies.patched import refusal
 from planner.spot import rows
 from planner.spot.assumptions import SpotSettings
 from planner.spot.checks import CheckResult
@@ -85,7 +87,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
         asked = values_of(settings.spot, given, derived.machine_types)
         derived = with_sources(derived, own, has_lives=bool(given.lives), has_gaps=bool(given.gaps))
         part = planned(snapshot, book, derived, asked, values_of(settings.spot, given))
-        detail = savings_detail(snapshot, derived, asked, part)
+        detail = savings_detail(snapshot, derived, asked, part, partial(refusal, key=derived.workload))
         line = savings_line(detail.suitability, derived, detail.assumed, detail.estimate.savings, part)
         said = _tested(detail.sentence, given)
         return SavingsAnswer(sentence=said, lines=(line,), as_of=derived.as_of, detail=detail, own_history=own)

@@ -11,7 +11,7 @@ from planner.kubernetes import commands
 from planner.kubernetes.patches import Object, as_yaml
 from planner.kubernetes.records import Snapshot
 from planner.remedies import rollouts
-from planner.rollout.answers import RolloutResult
+from planner.rollout.answers import GROWING_REASONS, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 
 
@@ -47,3 +47,20 @@ def put(snapshot: Snapshot, key: str, patch: Object) -> Patched:
         note = f"The rollout can't be worked out: {error.what}."
         return Patched(patch_yaml=written, command=command, note=note, error=error)
     return Patched(patch_yaml=written, command=command, rollout=found)
+
+
+def refusal(snapshot: Snapshot, patch: str, *, key: str) -> str:
+    """Why no node takes the pods of the workload called `key` with `patch` (YAML), on the nodes that `snapshot` has, in kube-scheduler's
+    words; "" where nodes do, where something else than a node is missing, and where nothing rolls the workload out."""
+    workload = snapshot.workload(key)
+    if workload is None or not workload.traits.rolls_out:
+        return ""
+    change = WorkloadChange(workload=key, patch=patch)
+    try:
+        found = rollouts.rollout(snapshot, Scenario(changes=(change,), runs=0, with_remedies=False))
+    except HeadroomError:  # what the engine can't answer it doesn't refuse
+        return ""
+    if found.verdict is not Verdict.STUCK or found.reason not in GROWING_REASONS:
+        return ""
+    message, _, _ = str(found.workloads[0].scheduler_message).partition(". ")  # without what it says of preemption
+    return message or str(found.headline)

@@ -32,7 +32,18 @@ from planner.kubernetes.nodes import (
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.pods import LearntStart, node_data
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY, priority
-from planner.kubernetes.records import CommandForm, Container, FrozenMap, Labels, Node, Pod, Snapshot, Taint, Workload
+from planner.kubernetes.records import (
+    EMPTY,
+    CommandForm,
+    Container,
+    FrozenMap,
+    Labels,
+    Node,
+    Pod,
+    Snapshot,
+    Taint,
+    Workload,
+)
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
 from planner.spot import programs
@@ -127,6 +138,8 @@ def _say(
 
 
 Say = Callable[..., CheckResult]  # `_say` of one check
+Refusal = Callable[[Snapshot, str], str]
+"""Cluster and a patch of the workload, as YAML → why the engine finds no node for its pods; "" where it finds some, or can't say."""
 
 
 class Case(Record):
@@ -144,6 +157,7 @@ class Case(Record):
     work_evidence: str
     job_minutes: float | None
     with_cures: bool = True  # whether patches are written down
+    refusal: Refusal | None = None  # None: no engine is at hand
 
     @property
     def containers(self) -> tuple[Container, ...]:
@@ -438,7 +452,9 @@ def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], 
     there = [node for node in case.fitting_spot_nodes if provisioning_model(node) == case.capacity]
     if not there:
         lacks = taint is not None and not tolerates_taints(spec.tolerations, (taint,))
-        return usual, (taint,) if taint is not None and lacks else (), False
+        new = _advised_node(case)
+        is_kept_off = new is not None and _is_kept_off(case, new, usual)
+        return usual, (taint,) if taint is not None and lacks else (), is_kept_off
 
     def untolerated(node: Node) -> tuple[Taint, ...]:
         lasting = (one for one in node.taints if one.effect in _KEEPS_OFF and not one.key.startswith(_OF_LIFECYCLE))
@@ -446,9 +462,53 @@ def _spot_place(case: Case) -> tuple[tuple[str, str] | None, tuple[Taint, ...], 
 
     best = min(there, key=lambda node: (len(untolerated(node)), not _has(node, usual)))
     label = usual if _has(best, usual) else provisioning_label(best, case.capacity)
+    return label, untolerated(best), _is_kept_off(case, best, label)
+
+
+def _is_kept_off(case: Case, node: Node, label: tuple[str, str] | None) -> bool:
+    """Whether the pods' node affinity rules the node out, with `label` selected and their own pool's label not."""
+    spec = case.workload.template.spec
     unpinned = {key: value for key, value in spec.node_selector.items() if key not in tables().pool}
     patched = replace(spec, node_selector=FrozenMap(unpinned | (dict([label]) if label else {})))
-    return label, untolerated(best), not node_affinity_matches(patched, best.labels, best.name)
+    return not node_affinity_matches(patched, node.labels, node.name)
+
+
+def _advised_node(case: Case) -> Node | None:
+    """A node of the spot pool that is advised where the cluster has none for the pods: one of those they run on, bought as spot, with
+    the label and taint of its maker. Karpenter's capacity type is no property of a NodePool, any other pool is a new one. None: they
+    run on no node that new pods might run on, or nobody knows how spot nodes are labelled there."""
+    label, taint = _spot_selector(case.window.provider, case.capacity, case.nodes)
+    spec = case.workload.template.spec
+    like = next((node for node in case.nodes if node_affinity_matches(spec, node.labels, node.name)), None)
+    if like is None or label is None:
+        return None
+    kept = {key: value for key, value in like.labels.items() if key not in tables().bought}
+    pools = () if label[0] == KARPENTER_CAPACITY_TYPE else tables().pool
+    new = {key: f"{value}-{case.capacity}" for key, value in kept.items() if key in pools}
+    taints = tuple(one for one in like.taints if not one.key.startswith(_OF_LIFECYCLE))
+    return replace(
+        like,
+        labels=FrozenMap(kept | new | dict([label])),
+        taints=taints if taint is None or taint in taints else (*taints, taint),
+        is_cordoned=False,
+        conditions=EMPTY,
+        volumes_attached=(),
+    )
+
+
+def cluster_grown(case: Case) -> Snapshot:
+    """The cluster with a spot node more for each pod: of those that suit, else of the pool that is advised. What finds no node there
+    finds none however large the pools become."""
+    like = next(iter(case.fitting_spot_nodes), None) or _advised_node(case)
+    if like is None or case.runs_on_spot:
+        return case.snapshot
+    names = [f"{like.name}-{case.capacity}-{number}" for number in range(case.workload.replicas + 1)]
+    more = tuple(
+        replace(like, name=name, uid=name, labels=FrozenMap({**like.labels, vocabulary.HOSTNAME: name}))
+        for name in names
+    )
+    nodes = tuple(sorted((*case.snapshot.nodes, *more), key=lambda node: node.name))
+    return replace(case.snapshot, nodes=nodes, digest=f"{case.snapshot.digest}+{like.name}")
 
 
 _KEEPS_OFF: Final = frozenset({"NoSchedule", "NoExecute"})

@@ -821,21 +821,46 @@ def _by_way(cents: Mapping[tuple[Bought, str, Share], Cents]) -> _Cents:
     return {key: (demand, spot) for key, (demand, spot) in sums.items()}
 
 
-def gpus_leaving(snapshots: Iterable[Snapshot], book: PriceBook) -> dict[tuple[str, str], int]:
-    """GPU model and region → GPUs held on demand today that the plan moves to spot; nothing of clusters of which no plan is known."""
-    found = Counter[tuple[str, str]]()
+def gpus_leaving(snapshots: Iterable[Snapshot], book: PriceBook) -> dict[tuple[str, str], tuple[int, int]]:
+    """GPU model and region → GPUs held on demand today that the plan moves to spot, and those of pods that go by themselves once the
+    rollouts in flight are done; no moves of clusters of which no plan is known."""
+    found: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     for snapshot in snapshots:
-        try:
-            plan = fleet_savings(snapshot, book, EMPTY)
-        except NotKnownError:
+        nodes = {node.name: node for node in snapshot.nodes if not is_spot(node)}
+        moved = set(_moving_pods(snapshot, book))
+        for place, uids in enumerate((moved, _surplus_pods(snapshot) - moved)):
+            for pod in snapshot.pods if uids else ():
+                if pod.uid in uids and (node := nodes.get(pod.node_name)) is not None:
+                    found[gpu_model(node), region(node)][place] += requested_gpus(pod.spec)
+    return {key: (moving, surplus) for key, (moving, surplus) in found.items()}
+
+
+def _moving_pods(snapshot: Snapshot, book: PriceBook) -> Iterator[str]:
+    """Uids of pods that the plan moves to spot."""
+    try:
+        plan = fleet_savings(snapshot, book, EMPTY)
+    except NotKnownError:
+        return
+    nodes, own = {node.name: node for node in snapshot.nodes}, pods_by_workload(snapshot)
+    for move in plan.moves:
+        for pod in own.get(move.workload, ()) if move.is_worth_it else ():
+            node = nodes.get(pod.node_name)
+            if node is not None and (node_pool(node) or NO_POOL) == move.node_pool:
+                yield pod.uid
+
+
+def _surplus_pods(snapshot: Snapshot) -> set[str]:
+    """Uids of pods on nodes that go by themselves: those that terminate, and those beyond their workload's replicas, the oldest first (a
+    rolling update's surge, which a controller takes back once the new pods are Ready)."""
+    found = {pod.uid for pod in snapshot.pods if pod.holds_room and pod.deleted_at is not None}
+    for key, pods in pods_by_workload(snapshot).items():
+        workload = snapshot.workload(key)
+        if workload is None or not workload.traits.has_replicas:
             continue
-        nodes, own = {node.name: node for node in snapshot.nodes}, pods_by_workload(snapshot)
-        for move in plan.moves:
-            for pod in own.get(move.workload, ()) if move.is_worth_it else ():
-                node = nodes.get(pod.node_name)
-                if node is not None and (node_pool(node) or NO_POOL) == move.node_pool and not is_spot(node):
-                    found[gpu_model(node), region(node)] += requested_gpus(pod.spec)
-    return dict(found)
+        staying = [pod for pod in pods if pod.holds_room and pod.uid not in found]
+        staying.sort(key=lambda pod: pod.created_at or 0.0)
+        found |= {pod.uid for pod in staying[: max(0, len(staying) - workload.replicas)]}
+    return found
 
 
 class InWhole(Record):

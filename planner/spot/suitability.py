@@ -15,7 +15,7 @@ import yaml
 
 from planner.ground import vocabulary
 from planner.ground.records import Record, replace
-from planner.ground.words import Text
+from planner.ground.words import Text, count
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, protection
 from planner.kubernetes.clouds import CLOUDS
@@ -27,7 +27,7 @@ from planner.kubernetes.pod_templates import POD_GROUP_NOTES
 from planner.kubernetes.pods import GANG_LABELS, LearntStart, learn_start
 from planner.kubernetes.records import Node, Pod, Snapshot, Workload
 from planner.spot.assumptions import Capacity, Work
-from planner.spot.checks import Case, CheckResult, Status, checked, in_sentence
+from planner.spot.checks import Case, CheckResult, Refusal, Status, checked, cluster_grown, in_sentence
 from planner.spot.windows import Window, window_of
 
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -77,6 +77,7 @@ def check_workload(
     pods: tuple[Pod, ...] | None = None,
     with_cures: bool = True,
     window_seconds: float | None = None,
+    refusal: Refusal | None = None,
 ) -> Suitability:
     """The checklist for one workload.
 
@@ -90,6 +91,8 @@ def check_workload(
         The notice that pods get, where somebody said; else the cloud's.
     with_cures : bool
         Whether patches, objects and commands are written down too.
+    refusal : Refusal, optional
+        Why the engine finds no node for pods with a patch: such a patch isn't offered.
     """
     pods = pods_by_workload(snapshot).get(workload.key, ()) if pods is None else pods
     known = _nodes_by_name(snapshot)
@@ -111,13 +114,10 @@ def check_workload(
         work_evidence=evidence,
         job_minutes=job_minutes,
         with_cures=with_cures,
+        refusal=refusal,
     )
-    checks = checked(case)
+    checks = _offered(case, checked(case))
     fitness = _fitness(workload, checks)
-    merged: dict[str, Any] = {}
-    for check in checks:
-        if check.yaml and not check.is_whole_object:
-            _merge(merged, yaml.load(check.yaml, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
     return Suitability(
         workload=workload.key,
         fitness=fitness,
@@ -127,11 +127,46 @@ def check_workload(
         work_evidence=case.work_evidence,
         start=case.start,
         checks=checks,
-        patch_yaml=as_yaml(merged) if merged else "",
+        patch_yaml=_merged(checks),
         objects_yaml="---\n".join(check.yaml for check in checks if check.is_whole_object and check.yaml),
         commands=_commands(case) if with_cures else (),
         advice=_advice(case) if with_cures else (),
     )
+
+
+def _offered(case: Case, checks: tuple[CheckResult, ...]) -> tuple[CheckResult, ...]:
+    """The checks without patches under which the engine finds no node, each with the reason: all patches are put to it together, as
+    they are applied, and one by one where it refuses them."""
+    together = _merged(checks)
+    if case.refusal is None or not together:
+        return checks
+    cluster = cluster_grown(case)
+    if not (why := case.refusal(cluster, together)):
+        return checks
+    each = {check.check: case.refusal(cluster, check.yaml) for check in checks if _is_patch(check)}
+    if not any(each.values()):  # none of them alone
+        each = dict.fromkeys(each, why)
+    more = len(cluster.nodes) - len(case.snapshot.nodes)
+    grown = f" and {count(more, 'more spot node')}" if more else ""
+    return tuple(
+        replace(check, yaml="", evidence=f"{check.evidence} No patch is offered: with it{grown}, {reason}.")
+        if (reason := each.get(check.check))
+        else check
+        for check in checks
+    )
+
+
+def _is_patch(check: CheckResult) -> bool:
+    return bool(check.yaml) and not check.is_whole_object
+
+
+def _merged(checks: Iterable[CheckResult]) -> str:
+    """All patches of the checks as one; "" where there is none."""
+    merged: dict[str, Any] = {}
+    for check in checks:
+        if _is_patch(check):
+            _merge(merged, yaml.load(check.yaml, Loader=_LOADER))  # noqa: S506 - the safe one, of libyaml where it is there
+    return as_yaml(merged) if merged else ""
 
 
 @once_a_snapshot

@@ -11,7 +11,7 @@ from planner.ground.words import Text, count, duration, plural, usd
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.pricing.model import PriceBook
 from planner.spot.assumptions import Assumptions, Capacity
-from planner.spot.checks import Check, CheckResult, Status
+from planner.spot.checks import Check, CheckResult, Refusal, Status
 from planner.spot.economics import Savings, bill, savings
 from planner.spot.fleet import OF_ONE, InWhole, fleet_savings, in_whole
 from planner.spot.inputs import AssumptionRow, Derived, assume, find, table
@@ -159,9 +159,14 @@ def planned(
 
 
 def savings_detail(
-    snapshot: Snapshot, derived: Derived, asked: Mapping[str, Any], part: InWhole | None = None
+    snapshot: Snapshot,
+    derived: Derived,
+    asked: Mapping[str, Any],
+    part: InWhole | None = None,
+    refusal: Refusal | None = None,
 ) -> SavingsDetail:
-    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with if they are its."""
+    """One workload on spot in full; `part`: what it has of the whole plan, whose nodes are then reckoned with if they are its;
+    `refusal`: why the engine finds no node with a patch."""
     part = part if part is not None and part.node_pools else None
     if part is not None and "hours_per_month" in derived.values:
         derived = _all_month(derived)
@@ -191,6 +196,7 @@ def savings_detail(
                 capacity=assumptions.capacity,
                 job_minutes=asked.get("job_minutes"),
                 window_seconds=asked.get("window_seconds"),
+                refusal=refusal,
             ),
             found.savings,
             assumptions,

@@ -62,6 +62,22 @@ def test_what_spot_would_take_is_not_committed() -> None:
     assert "of which 4 would go to spot by the plan of savings: no more than 4 are advised" in str(line.sentence)
 
 
+def test_what_goes_once_rollouts_are_done_is_not_committed() -> None:
+    """llm-serve in the midst of a rolling update: a third pod of the new revision holds four A100s more, and one that terminates four; of
+    sixteen held today eight stay. At rest all sixteen replicas' GPUs are advised."""
+    calm = kept_off_spot()
+    own = first()
+    surge = replace(own, name="llm-serve-new", uid="surge", created_at=(own.created_at or 0.0) + 60)
+    ending = replace(own, name="llm-serve-old", uid="ending", deleted_at=calm.taken_at)
+    rolling = replace(calm, pods=(*calm.pods, surge, ending), digest="rolling")
+    (line,) = answered(of("A100", *[16.0] * 15), rolling).lines
+    assert (line.today, line.leaving, line.surplus) == (16, 0, 8)
+    assert {one.best.level for one in line.terms} == {8}
+    assert "of which 8 go once the rollouts in flight are done: no more than 8 are advised" in str(line.sentence)
+    (line,) = answered(of("A100", *[16.0] * 15)).lines
+    assert (line.surplus, {one.best.level for one in line.terms}) == (0, {16})
+
+
 def first() -> Pod:
     return next(pod for pod in demo.read().pods if pod.name.startswith("llm-serve") and pod.node_name)
 

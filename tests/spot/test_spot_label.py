@@ -10,13 +10,19 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.cli import main
 from planner.inventory.change import WorkloadChange
-from planner.kubernetes.clouds import BOUGHT
+from planner.kubernetes.clouds import BOUGHT, CLOUDS
 from planner.kubernetes.records import Snapshot
+from planner.questions.question import Given
+from planner.questions.savings import SavingsSettings, answer, detail_of
+from planner.remedies.patched import refusal
 from planner.remedies.rollouts import rollout
 from planner.rollout.prepared import Scenario
+from planner.sources.prices import embedded_book
+from planner.spot.assumptions import SpotSettings
 from planner.spot.checks import Check, CheckResult
-from planner.spot.suitability import check_workload
+from planner.spot.suitability import Suitability, check_workload
 from tests.builders.objects import Item, read_items
 
 CASE = (
@@ -96,3 +102,101 @@ def test_a_spot_pool_that_is_too_small_is_none() -> None:
             item["status"]["allocatable"].pop("nvidia.com/gpu")
     assert "No spot node of its kind is in the cluster" in placement(read_items(items)).evidence
     assert "No spot node of its kind" not in placement(made_by((KARPENTER, "spot"))).evidence
+
+
+# ── put to the engine before it is offered ───────────────────────────────────────────────────────────────────────────
+def of_engine(asked: Snapshot) -> Suitability:
+    """The checklist as `costs --spot` has it, with the engine behind it."""
+    spot = SpotSettings(runs=100, on_demand_usd_per_hour=1.0, spot_usd_per_hour=0.4)
+    found = answer(asked, SavingsSettings(workload=WORKER, spot=spot), Given(book=embedded_book()))
+    return detail_of(found).suitability
+
+
+def near(topology: str) -> dict[str, Any]:
+    """Pods that run only beside others of the worker: on one node, each of which has one GPU, or in one region."""
+    term = {"labelSelector": {"matchLabels": {"app": "worker"}}, "topologyKey": topology}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+@pytest.mark.parametrize("label", SPOT_LABELS, ids="=".join)
+def test_a_patch_under_which_the_engine_finds_no_node_is_not_offered(label: tuple[str, str]) -> None:
+    taints = {label[0]: label[1]} if label[0] in OWN_TAINTS else None
+    together = of_engine(made_by(label, taints=taints, affinity=near("kubernetes.io/hostname")))
+    assert together.patch_yaml == ""
+    (place,) = (one for one in together.checks if one.check is Check.PLACEMENT)
+    assert "No patch is offered: with it and 7 more spot nodes, 0/15 nodes are available: " in place.evidence
+    assert "7 node(s) didn't match pod affinity rules." in place.evidence
+    apart = of_engine(made_by(label, taints=taints, affinity=near("topology.kubernetes.io/region")))
+    assert yaml.safe_load(apart.patch_yaml)["spec"]["template"]["spec"]["nodeSelector"][label[0]] == label[1]
+    assert not any("No patch is offered" in one.evidence for one in apart.checks)
+
+
+def without_spot_nodes(provider_labels: dict[str, str], **more: Any) -> Snapshot:
+    """The cluster before a spot pool is added, its nodes of another maker than Karpenter where labels are given."""
+    items: list[Item] = json.loads(gzip.decompress(CASE.read_bytes()))["items"]
+    kept = []
+    for item in items:
+        if item["kind"] == "Node":
+            labels = item["metadata"]["labels"]
+            if labels[KARPENTER] == "spot":
+                continue
+            if provider_labels:
+                for key in [key for key in labels if key.startswith("karpenter")]:
+                    del labels[key]
+                labels |= provider_labels
+        if item["metadata"]["name"] == "worker":
+            spec = item["spec"]["template"]["spec"]
+            spec["nodeSelector"] = provider_labels or spec["nodeSelector"]
+            spec |= more
+        kept.append(item)
+    names = {item["metadata"]["name"] for item in kept if item["kind"] == "Node"}
+    return read_items([one for one in kept if one["kind"] != "Pod" or one["spec"]["nodeName"] in names])
+
+
+POOLS = {cloud.name: {cloud.pool[0]: "gpu"} for cloud in CLOUDS if cloud.spot_label is not None} | {"Karpenter": {}}
+
+
+@pytest.mark.parametrize("maker", POOLS)
+def test_the_patch_fits_the_pool_that_is_advised(maker: str) -> None:
+    """Where the cluster has no spot node yet, the engine is asked about the pool to be added, with its maker's label and taint. A node
+    affinity for the pool of today rules the new one out: no patch is offered, and the reason is said."""
+    pool = POOLS[maker]
+    found = of_engine(without_spot_nodes(pool))
+    label = next((one.spot_label for one in CLOUDS if one.name == maker and one.spot_label), (KARPENTER, "spot"))
+    assert yaml.safe_load(found.patch_yaml)["spec"]["template"]["spec"]["nodeSelector"][label[0]] == label[1]
+    key, value = next(iter(pool.items()), (KARPENTER, "on-demand"))
+    expression = {"key": key, "operator": "In", "values": [value]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    kept = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    tied = of_engine(without_spot_nodes(pool, affinity=kept))
+    assert "nodeSelector" not in tied.patch_yaml
+    (place,) = (one for one in tied.checks if one.check is Check.PLACEMENT)
+    assert "a node affinity that lets it go to spot nodes" in place.evidence
+
+
+def test_the_engine_refuses_a_selector_that_no_node_has() -> None:
+    """The first review's patch, on the cluster it was offered for."""
+    asked = made_by((KARPENTER, "spot"))
+    patch = {"spec": {"template": {"spec": {"nodeSelector": {"eks.amazonaws.com/capacityType": "SPOT"}}}}}
+    said = refusal(asked, yaml.safe_dump(patch), key=WORKER)
+    assert said == "0/8 nodes are available: 8 node(s) didn't match Pod's node affinity/selector"
+    assert refusal(asked, yaml.safe_dump({"spec": {"paused": False}}), key="Job/ml/none") == ""
+
+
+def test_the_terminal_says_why_no_patch_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items: list[Item] = json.loads(gzip.decompress(CASE.read_bytes()))["items"]
+    prices = ("--on-demand-usd-per-hour", "1", "--spot-usd-per-hour", "0.4", "--runs", "100")
+    said = []
+    for topology in ("kubernetes.io/hostname", "topology.kubernetes.io/region"):
+        for item in items:
+            if item["metadata"]["name"] == "worker":
+                item["spec"]["template"]["spec"]["affinity"] = near(topology)
+        file = tmp_path / "cluster.json"
+        file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+        with pytest.raises(SystemExit):
+            main(["costs", "--spot", str(file), "--workload", "deployment/ml/worker", *prices])
+        said.append(capsys.readouterr().out)
+    assert "No patch is offered" in said[0]
+    assert "Patch of" not in said[0]
+    assert "No patch is offered" not in said[1]
+    assert "Patch of" in said[1]
