@@ -15,7 +15,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -37,6 +37,7 @@ _READ_SECONDS: Final = 60.0
 LARGEST_MOVE: Final = 0.30  # of a price on demand, above which the old one is kept, as of Google's
 LEAST_COVERAGE: Final = 0.5
 _REGION: Final = re.compile(r"[a-z][a-z0-9-]{2,40}\Z")
+_T = TypeVar("_T")
 
 
 class ListRefresh(Record):
@@ -141,6 +142,7 @@ def _azure(session: requests.Session, endpoint: str, region: str) -> _Read:
         seen.add(address)
         page = _json(session, address, endpoint, query)
         try:
+            _check_currency({str(page["BillingCurrency"])} if page.get("BillingCurrency") else set(), endpoint)
             for item in page["Items"]:
                 if (told := _azure_meter(item, region)) is not None:
                     found[told[0], told[1]].add(told[2])
@@ -197,12 +199,14 @@ def _aws(session: requests.Session, endpoint: str, region: str) -> _Read:
     path = str(place.get("currentVersionUrl") or "") if isinstance(place, dict) else ""
     if not path.startswith("/") or path.startswith("//"):
         raise SourceError(f'it has no region "{region}"', where=endpoint, mend="Write it like eu-west-1")
-    answer = session.get(
-        endpoint + path.removesuffix(".json") + ".csv", stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)
-    )
-    with answer:
-        _refused(answer, endpoint)
-        return _aws_prices(csv.reader(_lines(answer, endpoint), strict=True), endpoint, region)
+    address = endpoint + path.removesuffix(".json") + ".csv"
+
+    def read() -> _Read:
+        with session.get(address, stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)) as answer:
+            _refused(answer, endpoint)
+            return _aws_prices(csv.reader(_lines(answer, endpoint), strict=True), endpoint, region)
+
+    return _read_again(read)
 
 
 def _lines(answer: requests.Response, endpoint: str) -> Iterator[str]:
@@ -221,6 +225,7 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
     prices: _Prices = defaultdict(dict)
     sizes: _Sizes = {}
     doubts: list[Text] = []
+    currencies: set[str] = set()
     is_cut = SourceError("its list is cut off, or has another form", where=endpoint, mend="Try again later")
     try:
         columns = next(
@@ -232,6 +237,7 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
             if len(cells) != len(columns):
                 raise is_cut
             row = dict(zip(columns, cells, strict=True))
+            currencies.add(row["Currency"])
             if _TENANCY.get(row["Product Family"]) != row["Tenancy"]:
                 continue
             if any(row[name] != value for name, value in _OF_A_PLAIN_MACHINE.items()):
@@ -250,6 +256,8 @@ def _aws_prices(rows: Iterator[list[str]], endpoint: str, region: str) -> _Read:
             sizes[machine_type] = (float(row["vCPU"] or 0), gib, float(gpus))
     except (csv.Error, ValueError, KeyError) as error:
         raise is_cut from error
+    if not prices:
+        _check_currency(currencies, endpoint)
     unclear = {str(doubt).partition(",")[0] for doubt in doubts}
     return {name: ways for name, ways in prices.items() if ways and name not in unclear}, sizes, doubts
 
@@ -266,14 +274,35 @@ def _session() -> requests.Session:
     return session
 
 
+def _read_again(read: Callable[[], _T]) -> _T:
+    """What `read` gives; again where the connection broke within an answer, which urllib3's `Retry` doesn't see: it ends with the head."""
+    for _ in range(2):
+        try:
+            return read()
+        except requests.exceptions.ChunkedEncodingError:
+            continue
+    return read()
+
+
+def _check_currency(told: set[str], endpoint: str) -> None:
+    """A list of another currency's prices is told at once: none of them is taken."""
+    if told and "USD" not in told:
+        what = f"its prices are in {', '.join(sorted(told))}, and US dollars are needed"
+        raise SourceError(what, where=endpoint, mend="Nothing was written; ask the cloud itself, without --endpoint")
+
+
 def _json(session: requests.Session, address: str, endpoint: str, query: dict[str, str] | None) -> Any:
-    with session.get(address, params=query, stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)) as answer:
-        _refused(answer, endpoint)
-        held = bytearray()
-        for piece in answer.iter_content(2**16):
-            held += piece
-            if len(held) > LIMITS.price_page_bytes:
-                raise SourceError("its page has no end", where=endpoint, mend="Try again later")
+    def read() -> bytes:
+        with session.get(address, params=query, stream=True, timeout=(_CONNECT_SECONDS, _READ_SECONDS)) as answer:
+            _refused(answer, endpoint)
+            held = bytearray()
+            for piece in answer.iter_content(2**16):
+                held += piece
+                if len(held) > LIMITS.price_page_bytes:
+                    raise SourceError("its page has no end", where=endpoint, mend="Try again later")
+            return bytes(held)
+
+    held = _read_again(read)
     try:
         return json.loads(held)
     except (ValueError, RecursionError) as error:

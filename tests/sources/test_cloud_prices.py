@@ -154,6 +154,41 @@ def test_a_page_that_is_refused_for_once_is_asked_for_again(
     assert "machine types taken" in capsys.readouterr().out
 
 
+def test_an_answer_that_breaks_off_is_asked_for_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """The head came whole, so that urllib3 asks no second time; one that breaks off each time is given up, and nothing is written."""
+    for whole, cloud, region in (
+        (azure(westeurope()), "azure", "westeurope"),
+        (aws([offer("m5.large", 0.107, 2, "8 GiB")]), "aws", "eu-west-1"),
+    ):
+        for broken, status in (({1}, 0), (set(range(99)), 1)):
+
+            def answer(
+                number: int, asked: Asked, whole: Callable[[int, Asked], Answer] = whole, broken: set[int] = broken
+            ) -> Answer:
+                code, body, headers = whole(number, asked)
+                return code, body, {"Content-Length": str(len(body) + 100)} if number in broken else headers
+
+            with billing_server(answer) as server:
+                assert run("--cloud", cloud, "--region", region, "--endpoint", server.url) == status
+    said = capsys.readouterr()
+    assert said.out.count("taken, written to") == 2
+    assert said.err.count("stopped answering (ChunkedEncodingError)") == 2
+
+
+def test_a_list_in_another_currency_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def in_euros(number: int, asked: Asked) -> Answer:
+        code, body, headers = azure(westeurope())(number, asked)
+        return code, body.replace(b"USD", b"EUR"), headers
+
+    in_yuan = aws([offer("m5.large", 0.7, 2, "8 GiB", Currency="CNY")])
+    for answer, cloud, region in ((in_euros, "azure", "westeurope"), (in_yuan, "aws", "eu-west-1")):
+        with billing_server(answer) as server:
+            assert run("--cloud", cloud, "--region", region, "--endpoint", server.url) == 1
+    said = capsys.readouterr().err
+    assert "its prices are in EUR, and US dollars are needed" in said
+    assert "its prices are in CNY, and US dollars are needed" in said
+
+
 def test_what_is_taken_with_a_doubt_stands_first(capsys: pytest.CaptureFixture[str]) -> None:
     """Spot that moved by 40 % since the last refresh is taken, and told before 63 things that are not."""
     spot = {"meterName": "D4s v5 Spot", "skuName": "D4s v5 Spot"}
