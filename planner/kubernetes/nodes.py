@@ -182,6 +182,11 @@ def provisioning_label(node: Node, how: str) -> tuple[str, str] | None:
     return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == how), None)
 
 
+def labels_however_bought(node: Node) -> dict[str, str]:
+    """The node's labels without those that tell how it was bought."""
+    return {key: value for key, value in node.labels.items() if key not in tables().bought}
+
+
 def is_ready(node: Node) -> bool:
     """Whether the kubelet says that it takes pods. A node that says nothing of it is taken for Ready."""
     return node.conditions.get("Ready", "True") == "True"

@@ -23,6 +23,7 @@ from planner.kubernetes.nodes import (
     gpu_model,
     has_local_ssd,
     is_spot,
+    labels_however_bought,
     machine_type,
     physical_gpus,
     provisioning_label,
@@ -482,7 +483,7 @@ def _advised_node(case: Case) -> Node | None:
     like = next((node for node in case.nodes if node_affinity_matches(spec, node.labels, node.name)), None)
     if like is None or label is None:
         return None
-    kept = {key: value for key, value in like.labels.items() if key not in tables().bought}
+    kept = labels_however_bought(like)
     pools = () if label[0] == KARPENTER_CAPACITY_TYPE else tables().pool
     new = {key: f"{value}-{case.capacity}" for key, value in kept.items() if key in pools}
     taints = tuple(one for one in like.taints if not one.key.startswith(_OF_LIFECYCLE))
