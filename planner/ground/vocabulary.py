@@ -103,6 +103,7 @@ WARNINGS_SWITCH: Final = "headroom.dev/warnings"  # "off" on a workload: nothing
 HAMI_REGISTER: Final = (
     "hami.io/node-nvidia-register"  # cut down to how many pods may share each card, and its MiB: ``10x15360``
 )
+NODE_ARGS: Final = ("k3s.io/node-args", "rke2.io/node-args")  # of nodes: cut down to what is read of their kubelets
 HAMI_CORES: Final = "nvidia.com/gpucores"  # percent of a card's cores
 HAMI_MEMORY: Final = "nvidia.com/gpumem"  # MiB
 HAMI_MEMORY_PERCENT: Final = "nvidia.com/gpumem-percentage"
@@ -135,6 +136,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         KEDA_PAUSED,
         KEDA_PAUSED_REPLICAS,
         HAMI_REGISTER,
+        *NODE_ARGS,
         WARNINGS_SWITCH,
         ROLLOUTS_REVISION,
         ROLLOUTS_DESIRED_REPLICAS,

@@ -26,6 +26,14 @@ from planner.inventory.findings import finding
 from planner.inventory.gaps import with_gaps
 from planner.inventory.inference import with_inferred
 from planner.inventory.json_text import LARGEST_OBJECT_BYTES, check_count, too_many
+from planner.inventory.kubelets import (
+    CONFIGZ,
+    KUBELET_CONFIGURATION,
+    NODE_RESOURCE_TOPOLOGY,
+    node_of,
+    of_document,
+    of_topology,
+)
 from planner.inventory.limits import LIMITS
 from planner.inventory.one_cluster import TELLING, OneCluster
 from planner.inventory.records import (
@@ -108,6 +116,7 @@ _KINDS: dict[str, Kept | ByHand] = {
     "PodMetrics": observations.POD_METRICS,
 }
 _WORKLOADS = frozenset(kind.name for kind in WORKLOADS)
+_OF_KUBELETS: Final = tuple(word.encode() for word in (CONFIGZ, KUBELET_CONFIGURATION, NODE_RESOURCE_TOPOLOGY))
 _TEMPLATED: dict[str, Callable[[Shared, Any, workloads.Raw], Any]] = {
     **{kind.name: partial(workloads.read_workload, kind=kind) for kind in WORKLOADS},
     REPLICA_SET.name: workloads.read_replica_set,
@@ -319,6 +328,8 @@ class Reader:
         self._unplayed_states: dict[tuple[str, str], int] = {}
         self._unplayed_read = 0
         self._custom_schemas: dict[str, bytes] = {}
+        self._kubelets: dict[str, model.KubeletConfiguration] = {}  # by the file that holds it
+        self._topologies: dict[str, model.KubeletConfiguration] = {}  # by node
         self._told: dict[tuple[str, Severity], int] = {}
         self.spaces: set[str] = set()  # two at most: of objects of kinds that aren't used, or not played
         self._cut: set[str] = set()
@@ -423,6 +434,8 @@ class Reader:
         if (event := _watch_event(item)) is not None:
             self._watch(*event, part)
             return
+        if self._keep_kubelet(item, part.where):
+            return
         lists = _lists_by_name(item, part)
         for one in lists:
             self.read(one)
@@ -475,6 +488,8 @@ class Reader:
                 if not self._keep_unplayed(item, kind, api_version):
                     if kind == _DEFINITION:
                         self._keep_definition(item)
+                    elif kind in (KUBELET_CONFIGURATION, NODE_RESOURCE_TOPOLOGY):
+                        self._keep_kubelet(item, file)
                     counted = _advising(item, kind)
                     self.other_kinds[counted] = self.other_kinds.get(counted, 0) + 1
                 return
@@ -502,6 +517,32 @@ class Reader:
                 found = packed_schemas(item if isinstance(item, dict) else msgspec.json.decode(item))
                 self._custom_schemas |= found
                 self._digests.update(map(wire.digest, found.values()))
+
+    def _keep_kubelet(self, item: Item, file: str) -> bool:
+        """Keep a kubelet's configuration, of the node that its file or its own name tells; False where it is none."""
+        if isinstance(item, _TEXTS) and not any(word in bytes(item) for word in _OF_KUBELETS):
+            return False
+        try:
+            document = item if isinstance(item, dict) else msgspec.json.decode(item)
+        except DAMAGE:
+            return False
+        if (found := of_document(document)) is not None:
+            self._kubelets[file] = found
+        elif (found := of_topology(document)) is not None:
+            self._topologies[str((document.get("metadata") or {}).get("name"))] = found
+        if found is not None:
+            self._digests.add(wire.digest(repr((file, found)).encode()))
+        return found is not None
+
+    def _with_kubelets(self, nodes: list[model.Node]) -> list[model.Node]:
+        """The nodes with what files beside them tell of their kubelets; a file of which it isn't clear whose it is is named."""
+        told, names = dict(self._topologies), {node.name for node in nodes}
+        for file, found in self._kubelets.items():
+            if name := node_of(file, names):
+                told[name] = found
+            elif names:
+                self.problems.append(finding("kubelet-of-no-node", where=file))
+        return [replace(node, kubelet=told[node.name]) if node.name in told else node for node in nodes]
 
     def _keep_unplayed(self, item: Item, kind: str, api_version: str) -> bool:
         """Keep what tells a change of an object that isn't rolled out here; whether it counts as used."""
@@ -537,6 +578,8 @@ class Reader:
         for kind, known in wire.READ.items():
             fields.setdefault(known.field, []).extend(self._each_once(kind, self.found.get(kind, [])))
         fields["nodes"].sort(key=lambda node: str(node.name))
+        if self._kubelets or self._topologies:
+            fields["nodes"] = self._with_kubelets(fields["nodes"])
         fields["workloads"], fields["made"] = _apart(fields["workloads"])
         unplayed_used = sum(is_kept(one.kind, one.api_group) for one in self._unplayed.values())
         read = sum(map(len, self.found.values())) + self._unplayed_read

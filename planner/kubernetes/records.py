@@ -410,6 +410,36 @@ class Pod(Record):
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+class TopologyManagerPolicy(StrEnum):
+    """``topologyManagerPolicy`` of a kubelet; the last two refuse pods."""
+
+    NONE = "none"
+    BEST_EFFORT = "best-effort"
+    RESTRICTED = "restricted"
+    SINGLE_NUMA_NODE = "single-numa-node"
+
+    @property
+    def refuses(self) -> bool:
+        return self in (TopologyManagerPolicy.RESTRICTED, TopologyManagerPolicy.SINGLE_NUMA_NODE)
+
+
+class KubeletConfiguration(Record):
+    """What decides in a kubelet's own configuration whether it admits a pod: how it aligns CPUs, memory and devices.
+
+    Attributes
+    ----------
+    is_pod_scope : topologyManagerScope is ``pod``: all containers of a pod are aligned together
+    is_cpu_static, is_memory_static : cpuManagerPolicy is ``static``, memoryManagerPolicy is ``Static``
+    gives_whole_cores : full-pcpus-only of cpuManagerPolicyOptions
+    """
+
+    topology_manager_policy: TopologyManagerPolicy = TopologyManagerPolicy.NONE
+    is_pod_scope: bool = False
+    is_cpu_static: bool = False
+    is_memory_static: bool = False
+    gives_whole_cores: bool = False
+
+
 class Node(Record):
     name: str
     uid: str = ""
@@ -427,6 +457,7 @@ class Node(Record):
     created_at: float | None = None
     is_deleting: bool = False
     volumes_attached: tuple[Path, ...] = ()  # as its status names them: plugin, driver and handle
+    kubelet: KubeletConfiguration | None = None  # where the input tells it
 
 
 # ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,12 +18,13 @@ from planner.kubernetes.attaching import Attaching
 from planner.kubernetes.commands import command
 from planner.kubernetes.kinds import CRON_JOB, JOB, NODE, POD, several
 from planner.kubernetes.pods import killed_after_seconds
-from planner.kubernetes.records import AdmissionHook, Presence
+from planner.kubernetes.records import AdmissionHook, PodSpec, Presence, Workload
 from planner.kubernetes.versions import minor_of, newer_than_recorded
 from planner.rollout.admission import Admission
+from planner.rollout.controllers.daemonset import daemon_spec
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.image_pulls import failing_pulls, image_pulls
-from planner.rollout.kubelet_refusals import doubt_words, met_by
+from planner.rollout.kubelet_refusals import doubt_words, expected, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
@@ -75,8 +76,13 @@ class Played(Record, eq=False):
         """Places of the nodes that new pods of a change may come to, as far as labels, taints and sizes tell: where they are in the end
         isn't known of a run whose end was counted."""
         after = revision.after
-        shape = compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+        shape = compile_shape(self.cluster, after.namespace, after.template.labels, made_spec(after))
         return tuple(shape.candidates[alike(self.cluster, shape).large].tolist())
+
+
+def made_spec(workload: Workload) -> PodSpec:
+    """The spec that pods of a workload are made with: those of a DaemonSet tolerate more than their template says."""
+    return daemon_spec(workload) if workload.traits.is_per_node else workload.template.spec
 
 
 def missing_lists(played: Played) -> Iterator[Doubt]:
@@ -231,12 +237,19 @@ def offered_twice(played: Played) -> Iterator[Doubt]:
 
 
 def kubelet_refusals(played: Played) -> Iterator[Doubt]:
-    """A kubelet has refused pods of the workload, or others' where its new pods are: it may refuse these once they are bound."""
+    """A kubelet has refused pods of the workload, or others' where its new pods may come, or its configuration or its node's conditions let
+    that expect: it may refuse these once they are bound."""
     for revision in played.revisions:
         is_asked = played.completes_of(revision) and played.makes_pods(revision)
         for one in met_by(played.cluster, revision.after.key, played.nodes_of(revision)) if is_asked else ():
-            about, advice = NODE.key("", one.node), f"See why: {command('kubectl', 'describe', 'node', one.node)}"
-            yield Doubt(about=about, why=Text(doubt_words(one)), could_change=Effect.VERDICT, advice=advice)
+            yield _at_kubelets([one.node], doubt_words(one))
+        for cause in expected(played.cluster, made_spec(revision.after), played.nodes_of(revision)) if is_asked else ():
+            yield _at_kubelets(cause.nodes, cause.words)
+
+
+def _at_kubelets(nodes: Sequence[str], why: str) -> Doubt:
+    advice = f"See why: {command('kubectl', 'describe', 'node', nodes[0])}"
+    return Doubt(about=NODE.key("", nodes[0]), why=Text(why), could_change=Effect.VERDICT, advice=advice)
 
 
 def pulled_images(played: Played) -> Iterator[Doubt]:

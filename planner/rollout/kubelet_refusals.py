@@ -1,18 +1,26 @@
-"""Pods that kubelets refused once they were bound, as the snapshot's failed pods tell: kube-scheduler doesn't look at what these look at.
+"""Pods that kubelets refuse once they are bound: kube-scheduler doesn't look at what these look at.
 
 A kubelet refuses a pod for NUMA alignment (`single-numa-node`, `restricted`), CPU alignment, devices that became unhealthy, room that is
-less than the API server knows, labels that changed, or a feature that it doesn't have. The pod fails, and its ReplicaSet makes another at
-once. Source: kubernetes `pkg/kubelet/lifecycle/{handlers,predicate}.go`, `pkg/kubelet/cm/topologymanager`; the reasons are
-`planner.kubernetes.status_reasons`.
+less than the API server knows, labels that changed, pressure, or a feature that it doesn't have. The pod fails, and its ReplicaSet makes
+another at once. The snapshot tells of it by failed pods, by a node's conditions, and by its kubelet's configuration where the input has it.
+Source: kubernetes `pkg/kubelet/lifecycle/{handlers,predicate}.go`, `pkg/kubelet/cm/topologymanager`, `pkg/kubelet/eviction`; the reasons
+are `planner.kubernetes.status_reasons`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.words import count
+from planner.ground.vocabulary import CPU, is_extended_resource
+from planner.ground.words import count, listing, plural
 from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
+from planner.kubernetes.qos import QosClass, qos_class
+from planner.kubernetes.records import Container, KubeletConfiguration, Node, PodSpec, Taint
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.status_reasons import outcome_of
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
@@ -71,3 +79,120 @@ def doubt_words(one: KubeletRefusal) -> str:
     """What a refusal says of a change whose pods may come there."""
     loop = f"; {one.loop_words}" if one.loop_words else ""
     return f"{one.words}: kube-scheduler doesn't look at that, and the new pods may be refused, too{loop}"
+
+
+# ── before any pod is refused ────────────────────────────────────────────────────────────────────────────────────────
+_CORE: Final = 1_000  # millicores
+_MEMORY_PRESSURE: Final = "MemoryPressure"
+_PRESSURES: Final = (_MEMORY_PRESSURE, "DiskPressure", "PIDPressure")
+_MEMORY_TAINT: Final = Taint(key="node.kubernetes.io/memory-pressure", value="", effect="NoSchedule")
+
+
+class ExpectedRefusal(Record):
+    """Nodes whose kubelets may refuse new pods of a template, and why, as a clause."""
+
+    nodes: tuple[str, ...]
+    why: str
+
+    @property
+    def words(self) -> str:
+        kubelets = f"the {plural(len(self.nodes), 'kubelet')} of {listing(list(self.nodes))}"
+        return (
+            f"{kubelets} may refuse the new pods once they are bound: {self.why}; kube-scheduler doesn't look at that"
+        )
+
+
+def expected(cluster: Cluster, spec: PodSpec, places: Sequence[int]) -> Iterator[ExpectedRefusal]:
+    """Refusals of pods of a spec that nodes at these places let expect, those of one cause together."""
+    found: dict[str, list[str]] = {}
+    is_critical = cluster.priority_of(spec) >= SYSTEM_CRITICAL_PRIORITY
+    for place in places:
+        node = cluster.nodes[place]
+        for why in (
+            _unaligned(node.kubelet, spec),
+            _whole_cores(node.kubelet, spec),
+            _pressed(node, spec, is_critical=is_critical),
+        ):
+            if why:
+                found.setdefault(why, []).append(node.name)
+    for why, nodes in found.items():
+        yield ExpectedRefusal(nodes=tuple(nodes), why=why)
+
+
+def _unaligned(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
+    """Why the Topology Manager may refuse a pod; "" where it has nothing to align: one device, or nothing that is given out by NUMA node.
+
+    Devices count for every pod, CPUs and memory for a Guaranteed one whose managers are static. Each is aligned with the others, by
+    container or over the pod. Which devices are on which NUMA node no object tells.
+
+    Source: kubernetes `pkg/kubelet/cm/topologymanager/{scope_container,scope_pod,policy_single_numa_node,policy_restricted}.go`,
+    `pkg/kubelet/cm/devicemanager/topology_hints.go`, `pkg/kubelet/cm/cpumanager/policy_static.go` `guaranteedCPUs`,
+    `pkg/kubelet/cm/memorymanager/policy_static.go`.
+    """
+    if kubelet is None or not kubelet.topology_manager_policy.refuses:
+        return ""
+    is_guaranteed = qos_class(spec) is QosClass.GUARANTEED
+    units = [_aligned(one, kubelet, is_guaranteed=is_guaranteed) for one in (*spec.init_containers, *spec.containers)]
+    if kubelet.is_pod_scope:
+        whole = {name: amount for name, amount in pod_requests(spec).items() if is_extended_resource(name)}
+        cpus = sum(unit.get(CPU, 0) for unit in units)
+        memory = any(_MEMORY in unit for unit in units)
+        units = [{**whole, **({CPU: cpus} if cpus else {}), **({_MEMORY: 1} if memory else {})}]
+    most = max(units, key=lambda unit: sum(unit.values()), default={})
+    if sum(most.values()) < 2:
+        return ""
+    asked = listing([f"{amount:,} {name}" if name != _MEMORY else name for name, amount in most.items()], None)
+    return (
+        f"topologyManagerPolicy is {kubelet.topology_manager_policy}, and whether {asked} of a {'pod' if kubelet.is_pod_scope else 'container'} "
+        "are free on one NUMA node isn't known (TopologyAffinityError)"
+    )  # fmt: skip
+
+
+_MEMORY: Final = "memory"
+
+
+def _aligned(container: Container, kubelet: KubeletConfiguration, *, is_guaranteed: bool) -> dict[str, int]:
+    """What the kubelet gives a container by NUMA node: devices, whole CPUs, and 1 for its memory."""
+    found = {name: amount for name, amount in container.requests.items() if is_extended_resource(name) and amount}
+    millicores = container.requests.get(CPU, 0)
+    if is_guaranteed and kubelet.is_cpu_static and millicores and not millicores % _CORE:
+        found[CPU] = millicores // _CORE
+    if is_guaranteed and kubelet.is_memory_static and container.requests.get(_MEMORY, 0):
+        found[_MEMORY] = 1
+    return found
+
+
+def _whole_cores(kubelet: KubeletConfiguration | None, spec: PodSpec) -> str:
+    """Why a kubelet that gives out whole cores may refuse a pod; "" where it asks for an even number of CPUs, or for none of its own.
+
+    Source: kubernetes `pkg/kubelet/cm/cpumanager/policy_static.go` `Allocate` (full-pcpus-only).
+    """
+    if (
+        kubelet is None
+        or not (kubelet.is_cpu_static and kubelet.gives_whole_cores)
+        or qos_class(spec) is not QosClass.GUARANTEED
+    ):
+        return ""
+    asked = [one.requests.get(CPU, 0) for one in (*spec.init_containers, *spec.containers)]
+    odd = next((amount // _CORE for amount in asked if amount and not amount % _CORE and amount // _CORE % 2), 0)
+    return (
+        f"it gives out whole cores (full-pcpus-only), and {odd:,} CPUs are none where a core has two threads (SMTAlignmentError)"
+        if odd
+        else ""
+    )
+
+
+def _pressed(node: Node, spec: PodSpec, *, is_critical: bool) -> str:
+    """Why a kubelet under pressure refuses a pod; "" where it admits it. The taint that goes with it keeps most pods away before: those of
+    DaemonSets tolerate it.
+
+    Source: kubernetes `pkg/kubelet/eviction/eviction_manager.go` `Admit`.
+    """
+    under = [name for name in _PRESSURES if node.conditions.get(name) == "True"]
+    if not under or is_critical:
+        return ""
+    if under == [_MEMORY_PRESSURE]:
+        is_best_effort = qos_class(spec) is QosClass.BEST_EFFORT
+        if not is_best_effort or tolerates_taints(spec.tolerations, (_MEMORY_TAINT,)):
+            return ""
+    return f"it is under {listing(under)} (Evicted), until that ends"

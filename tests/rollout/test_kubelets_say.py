@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 
 import pytest
 
@@ -13,8 +14,10 @@ from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Given
 from planner.rollout.answers import Verdict
 from planner.rollout.doubts import Effect
+from planner.sources import kubectl
 from tests.builders.objects import WHOLE, Item, deployment, node, owner, pod, pod_spec
 from tests.builders.objects import snapshot as read
+from tests.rollout.rollouts import daemon_set
 
 BY = owner("ReplicaSet", "worker-1", "rs-worker")
 
@@ -82,6 +85,125 @@ def test_others_that_were_refused_count_where_the_new_pods_are() -> None:
 )  # fmt: skip
 def test_pods_that_ended_otherwise_take_no_proof_away(items: list[Item]) -> None:
     assert said(asked(items)[1]) == []
+
+
+# ── expected: the kubelet's configuration, and pressure ──────────────────────────────────────────────────────────────
+SINGLE = {"topologyManagerPolicy": "single-numa-node"}
+STATIC = {"cpuManagerPolicy": "static", "memoryManagerPolicy": "Static"}
+BURSTABLE, GUARANTEED = pod_spec(gpus=2), pod_spec(gpus=1, cpu="3")
+GUARANTEED["containers"][0]["resources"]["limits"] |= {"cpu": "3", "memory": "1Gi"}
+
+
+def of_kubelet(folder: Path, configuration: Item, spec: Item, *, node_name: str = "g0") -> GateAnswer:
+    """A change of a Deployment on g0 whose input is a bundle with that node's configz."""
+    mine = deployment("worker", ["g0"], spec)
+    objects = [*WHOLE, node("g0", gpus=8), node("g1"), *mine]
+    (folder / "cluster.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    (folder / "hosts" / node_name).mkdir(parents=True)
+    (folder / "hosts" / node_name / "configz.json").write_text(json.dumps({"kubeletconfig": configuration}))
+    manifest = copy.deepcopy(mine[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    found = kubectl.read(folder)
+    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+
+
+@pytest.mark.parametrize(
+    ("configuration", "spec", "what"),
+    [
+        (SINGLE, BURSTABLE, "2 nvidia.com/gpu of a container"),
+        ({"topologyManagerPolicy": "restricted"}, BURSTABLE, "2 nvidia.com/gpu of a container"),
+        (SINGLE | STATIC, GUARANTEED, "1 nvidia.com/gpu, 3 cpu and memory of a container"),
+        (SINGLE | {"topologyManagerScope": "pod"}, BURSTABLE, "2 nvidia.com/gpu of a pod"),
+    ],
+)
+def test_a_kubelet_that_aligns_takes_the_proof_away(tmp_path: Path, configuration: Item, spec: Item, what: str) -> None:
+    answer = of_kubelet(tmp_path, configuration, spec)
+    assert answer.workloads[0].verdict is Verdict.COMPLETES
+    (why,) = said(answer)
+    assert why == (
+        "the kubelet of g0 may refuse the new pods once they are bound: topologyManagerPolicy is "
+        f"{configuration['topologyManagerPolicy']}, and whether {what} are free on one NUMA node isn't known (TopologyAffinityError); "
+        "kube-scheduler doesn't look at that"
+    )
+
+
+@pytest.mark.parametrize(
+    ("configuration", "spec", "node_name"),
+    [
+        ({"topologyManagerPolicy": "best-effort"}, BURSTABLE, "g0"),  # it never refuses
+        ({"topologyManagerPolicy": "none"}, BURSTABLE, "g0"),
+        (SINGLE, pod_spec(gpus=1), "g0"),  # one device is on one node
+        (SINGLE, GUARANTEED, "g0"),  # its CPUs aren't its own without the static policy
+        (SINGLE | STATIC, pod_spec(gpus=1, cpu="3"), "g0"),  # nor those of a Burstable pod
+        (SINGLE, BURSTABLE, "g1"),  # no new pod comes there
+    ],
+)
+def test_a_kubelet_that_aligns_nothing_of_the_pod_says_nothing(
+    tmp_path: Path, configuration: Item, spec: Item, node_name: str
+) -> None:
+    assert said(of_kubelet(tmp_path, configuration, spec, node_name=node_name)) == []
+
+
+@pytest.mark.parametrize(("cpu", "is_said"), [("3", True), ("4", False), ("2500m", False)])
+def test_a_kubelet_that_gives_out_whole_cores_refuses_an_odd_number_of_cpus(
+    tmp_path: Path, cpu: str, is_said: bool
+) -> None:
+    spec = pod_spec(cpu=cpu)
+    spec["containers"][0]["resources"]["limits"] = {"cpu": cpu, "memory": "1Gi"}
+    spec["nodeSelector"] = {"kubernetes.io/hostname": "g0"}
+    configuration = STATIC | {"cpuManagerPolicyOptions": {"full-pcpus-only": "true"}}
+    found = said(of_kubelet(tmp_path, configuration, spec))
+    assert bool(found) is is_said
+    assert all("3 CPUs are none where a core has two threads (SMTAlignmentError)" in why for why in found)
+
+
+def at_kubelets(answer: GateAnswer) -> list[str]:
+    """Of a DaemonSet it may depend on placement, too."""
+    return [why for why in said(answer) if why.startswith("the kubelet")]
+
+
+def pressed(*conditions: str, taint: bool) -> Item:
+    made = node("g1", taints=(("node.kubernetes.io/disk-pressure", "NoSchedule"),) if taint else ())
+    made["status"]["conditions"] += [{"type": one, "status": "True"} for one in conditions]
+    return made
+
+
+def of_daemon_set(spec: Item, there: Item) -> GateAnswer:
+    mine = daemon_set("agent", ["g0", "g1"], spec)
+    found = read(WHOLE, node("g0"), there, mine)
+    manifest = copy.deepcopy(mine[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    return gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+
+
+def test_a_kubelet_under_disk_pressure_refuses_pods_that_tolerate_the_taint() -> None:
+    """A DaemonSet's do (`AddOrUpdateDaemonPodTolerations`); a critical one's are admitted (`IsCriticalPod`)."""
+    (why,) = at_kubelets(of_daemon_set(pod_spec(), pressed("DiskPressure", taint=True)))
+    assert why.startswith(
+        "the kubelet of g1 may refuse the new pods once they are bound: it is under DiskPressure (Evicted)"
+    )
+    critical = pod_spec(priority=2_000_001_000, priorityClassName="system-node-critical")
+    assert at_kubelets(of_daemon_set(critical, pressed("DiskPressure", taint=True))) == []
+    assert at_kubelets(of_daemon_set(pod_spec(), node("g1"))) == []
+    assert (
+        said(asked(nodes=[node("g0", gpus=8), pressed("DiskPressure", taint=True)])[1]) == []
+    )  # no such pod comes there
+
+
+def test_memory_pressure_refuses_best_effort_pods_that_do_not_tolerate_it() -> None:
+    under = node("g0", gpus=8)
+    under["status"]["conditions"] += [{"type": "MemoryPressure", "status": "True"}]
+    assert said(asked(nodes=[under])[1]) == []  # Burstable
+    assert at_kubelets(of_daemon_set(pod_spec(), pressed("MemoryPressure", taint=False))) == []
+    bare: Item = {"containers": [{"name": "main", "image": "app:1"}]}
+    assert at_kubelets(of_daemon_set(bare, pressed("MemoryPressure", taint=False))) == []  # a DaemonSet's tolerate it
+    mine = deployment("plain", ["g0"], bare)
+    manifest = copy.deepcopy(mine[0])
+    manifest["spec"]["template"]["spec"]["containers"][0]["image"] = "app:2"
+    found = read(WHOLE, under, mine)
+    answer = gate.answer(found, GateSettings(manifest=json.dumps(manifest)), Given(now=found.taken_at))
+    (why,) = said(answer)
+    assert "it is under MemoryPressure (Evicted), until that ends" in why
 
 
 # ── pulled ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from planner.ground import typed
-from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME, TAINT_UNREACHABLE
+from planner.ground.vocabulary import HAMI_REGISTER, NAMESPACE_NAME, NODE_ARGS, TAINT_UNREACHABLE
 from planner.inventory import wire
+from planner.inventory.kubelets import of_arguments
 from planner.inventory.records.places import CREATED, DELETING, LABELS, METADATA, UID, Kept, at, of
 from planner.inventory.records.selectors import read_taints
 from planner.inventory.records.shared import Shared, annotations_of
@@ -31,6 +32,8 @@ def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
     (Project-HAMi, docs/develop/protocol.md).
     """
     given = annotations_of(metadata)
+    if not given.keys().isdisjoint(NODE_ARGS):
+        given = FrozenMap({key: value for key, value in given.items() if key not in NODE_ARGS})
     text = given.get(HAMI_REGISTER, "")
     if not text or not text.strip("0123456789x,"):
         return given
@@ -43,6 +46,11 @@ def _annotations(_: Shared, metadata: wire.Metadata) -> Labels:
     except (msgspec.MsgspecError, ValueError):
         cards = []
     return FrozenMap({**given, HAMI_REGISTER: ",".join(card.text for card in cards)})
+
+
+def _kubelet(_: Shared, metadata: wire.Metadata) -> model.KubeletConfiguration | None:
+    given = annotations_of(metadata)
+    return next((found for key in NODE_ARGS if (found := of_arguments(given.get(key, "")))), None)
 
 
 def _taints(_: Shared, taints: list[wire.Taint]) -> tuple[model.Taint, ...]:
@@ -88,6 +96,7 @@ NODE = Kept(
     uid=UID,
     labels=LABELS,
     annotations=of(_annotations, METADATA),
+    kubelet=of(_kubelet, METADATA),
     taints=at("spec.taints", list[wire.Taint], _taints),
     is_cordoned="spec.unschedulable",
     is_deleting=DELETING,
