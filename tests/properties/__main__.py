@@ -45,18 +45,17 @@ def priority(pod: Object) -> int:
     return int(pod["spec"].get("priority", 0))
 
 
-def with_events(seed: int) -> Iterator[tuple[str, str, str]]:
+def with_events(case: Case, seed: int) -> Iterator[tuple[str, str, str]]:
     """The random cluster of a seed with an event, and with a second change of its workload, each at several times: what it is, the engine's
     verdict, and what the reference says instead."""
-    case = random_case(seed)
     happens, event = events.drawn(case, seed)
-    for tick, seconds in events.times(case, event):
-        verdict = "complete" if events.engine(case, event, seconds).completed else "stuck"
-        yield f"event {happens}", verdict, events.differs(case, event, tick, seconds)
+    for moment in events.moments(case, event):
+        verdict = "complete" if moment.run.completed else "stuck"
+        yield f"event {happens}", verdict, events.differs(case, event, moment)
     what, change = on_top.second_change(case, random.Random(f"second change {seed}"))
-    for tick, seconds in on_top.times(case, change):
-        verdict = "complete" if on_top.engine(case, change, seconds).completed else "stuck"
-        yield f"second change, {what}", verdict, on_top.differs(case, change, tick, seconds)
+    for moment in on_top.moments(case, change):
+        verdict = "complete" if moment.run.completed else "stuck"
+        yield f"second change, {what}", verdict, on_top.differs(case, change, moment)
 
 
 def main(arguments: list[str]) -> int:
@@ -65,13 +64,14 @@ def main(arguments: list[str]) -> int:
     tried: collections.Counter[tuple[str, str]] = collections.Counter()
     wrong, played = [], 0
     for seed in range(first, first + count):
-        for kind, (case, rules) in cases(seed).items():
+        every = cases(seed)
+        for kind, (case, rules) in every.items():
             verdict, difference = verdicts_differ(case)
             tried.update((rule, verdict) for rule in {kind, *rules, *whoever_meets(case)})
             if difference:
                 wrong.append(seed)
                 print(f"{kind} {seed}: {difference} ({', '.join(rules)})", flush=True)
-        for kind, verdict, difference in with_events(seed):
+        for kind, verdict, difference in with_events(every["random"][0], seed):
             played += 1
             tried[kind, verdict] += 1
             if difference:

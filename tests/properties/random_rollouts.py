@@ -15,11 +15,20 @@ from planner.rollout.run import Revision, Run, simulate
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.conformance.rollout_cases import WHOLE_LISTS, revisions_of
-from tests.reference.objects import Object
+from tests.reference.objects import Object, copied
 from tests.reference.random_clusters import GPU, Case, random_case
 from tests.reference.simulation import simulate as play_reference
 
 case_of = lru_cache(maxsize=None)(random_case)
+_COMPILED: list[tuple[Case, Cluster]] = []  # of the case that was asked for last
+
+
+def cluster_of(case: Case) -> Cluster:
+    """The compiled cluster of a case, made once for all its runs, one after another."""
+    if not _COMPILED or _COMPILED[0][0] is not case:
+        snapshot = build_snapshot([Part(items=copied(case.items), listed=LISTED)], source="random cluster")
+        _COMPILED[:] = [(case, Cluster(snapshot))]
+    return _COMPILED[0][1]
 
 
 class Outcome(NamedTuple):
@@ -63,15 +72,15 @@ def engine(
     tries_again: bool = False,
     may_count: bool = False,
 ) -> Played:
-    snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
-    revisions = revisions_of({"change": case.changes}, snapshot)
+    cluster = cluster_of(case)
+    revisions = revisions_of({"change": case.changes}, cluster.snapshot)
 
     def never_ready(pod: LivePod) -> bool:
         return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
 
     return Played(
         simulate(
-            Cluster(snapshot),
+            cluster,
             revisions,
             seed=seed,
             never_ready=never_ready,
@@ -87,8 +96,7 @@ def engine(
 
 
 def reference(case: Case, seed: int = 0, *, tries_again: bool = False) -> Outcome:
-    items = copy.deepcopy(case.items)
-    outcome = play_reference(items, case.changes, case.never_ready, seed, tries_again=tries_again)
+    outcome = play_reference(case.items, case.changes, case.never_ready, seed, tries_again=tries_again)
     keys = [f"{c['kind']}/{c['namespace']}/{c['name']}" for c in case.changes]
     return Outcome(
         verdict=outcome["verdict"],

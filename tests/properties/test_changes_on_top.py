@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
-from planner.inventory.parse import Part, build_snapshot
 from planner.rollout.run import WHEN_AT_REST, Run, simulate
-from planner.scheduling.cluster import Cluster
 from planner.scheduling.pod import LivePod
 from tests.conformance.rollout_cases import revisions_of
-from tests.properties.random_rollouts import LISTED, MOST_SEEDS, case_of
+from tests.properties.random_rollouts import MOST_SEEDS, case_of, cluster_of
+from tests.properties.test_events_beside import Moment
 from tests.quick import floor, seeds
 from tests.reference.objects import Object
 from tests.reference.random_clusters import Case
@@ -50,8 +49,8 @@ def second_change(case: Case, luck: random.Random) -> tuple[str, Object]:
 
 
 def engine(case: Case, change: Object, seconds: float, seed: int = 0) -> Run:
-    snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
-    first, *others = revisions_of({"change": case.changes}, snapshot)
+    cluster = cluster_of(case)
+    first, *others = revisions_of({"change": case.changes}, cluster.snapshot)
     asked = WorkloadChange(workload=first.after.key, patch=json.dumps(change["patch"]), new_revision=False)
     after, is_new, _ = apply_change(first.after, asked)
     then = replace(first, before=first.after, after=after, has_new_template=is_new, after_seconds=seconds)
@@ -61,24 +60,28 @@ def engine(case: Case, change: Object, seconds: float, seed: int = 0) -> Run:
         return any(all(pod.shape.labels.get(k) == v for k, v in s.items()) for s in case.never_ready)
 
     revisions = [replace(first, changes=(then,)), *others]
-    return simulate(
-        Cluster(snapshot), revisions, seed=seed, never_ready=never_ready, draws_order=seed > 0, draws_ends=seed > 0
-    )
+    return simulate(cluster, revisions, seed=seed, never_ready=never_ready, draws_order=seed > 0, draws_ends=seed > 0)
 
 
 def reference(case: Case, change: Object, tick: int, seed: int = 0) -> Object:
     told = [(tick, {"apply": change})]
-    return play_reference(copy.deepcopy(case.items), case.changes, case.never_ready, seed, told)
+    return play_reference(case.items, case.changes, case.never_ready, seed, told)
 
 
-def times(case: Case, change: Object) -> Sequence[tuple[int, float]]:
-    """Ticks and their seconds: at once, after the first step, at last."""
-    ends = engine(case, change, WHEN_AT_REST).tick_ends
-    return [(0, 0.0), *([(1, ends[0])] if len(ends) > 1 else []), (AT_LAST, WHEN_AT_REST)]
+def moments(case: Case, change: Object) -> Sequence[Moment]:
+    """At once, after the first step, at last."""
+    last = engine(case, change, WHEN_AT_REST)
+    ends = last.tick_ends
+    early = [(0, 0.0), *([(1, ends[0])] if len(ends) > 1 else [])]
+    return [
+        *(Moment(tick, seconds, engine(case, change, seconds)) for tick, seconds in early),
+        Moment(AT_LAST, WHEN_AT_REST, last),
+    ]
 
 
-def differs(case: Case, change: Object, tick: int, seconds: float) -> str:
-    ours, theirs = engine(case, change, seconds).completed, reference(case, change, tick)["verdict"] == "complete"
+def differs(case: Case, change: Object, moment: Moment) -> str:
+    tick, seconds, run = moment
+    ours, theirs = run.completed, reference(case, change, tick)["verdict"] == "complete"
     others = range(1, MOST_SEEDS)
     if ours is theirs or any((reference(case, change, tick, seed)["verdict"] == "complete") is ours for seed in others):
         return ""
@@ -95,10 +98,10 @@ def test_the_verdicts_agree_with_the_reference() -> None:
         case = case_of(seed)
         what, change = second_change(case, random.Random(f"second change {seed}"))
         found = set()
-        for tick, seconds in times(case, change):
+        for moment in moments(case, change):
             tried[what] += 1
-            found.add(engine(case, change, seconds).completed)
-            if said := differs(case, change, tick, seconds):
+            found.add(moment.run.completed)
+            if said := differs(case, change, moment):
                 wrong[seed, what] = said
         decides += len(found) > 1
     assert wrong == {}
@@ -110,6 +113,6 @@ def test_whoever_a_quota_lets_in_first_may_decide_the_verdict() -> None:
     ReplicaSet is over in that moment, whose pod then takes half of the node that the change needs whole."""
     case = case_of(502)
     _, change = second_change(case, random.Random("second change 502"))
-    tick, seconds = times(case, change)[1]
-    assert {engine(case, change, seconds, seed).completed for seed in range(10)} == {True, False}
-    assert differs(case, change, tick, seconds) == ""
+    moment = moments(case, change)[1]
+    assert {engine(case, change, moment.seconds, seed).completed for seed in range(10)} == {True, False}
+    assert differs(case, change, moment) == ""

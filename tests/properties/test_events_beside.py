@@ -3,7 +3,6 @@ cluster."""
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 from collections import Counter
@@ -19,13 +18,12 @@ from planner.kubernetes.kinds import kind_called
 from planner.rollout.prepared import Prepared
 from planner.rollout.run import Run, simulate
 from planner.rollout.timing import PodTimes
-from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 from tests.conformance.rollout_cases import revisions_of
-from tests.properties.random_rollouts import LISTED, MOST_SEEDS, case_of, with_empty_node
+from tests.properties.random_rollouts import MOST_SEEDS, case_of, cluster_of, with_empty_node
 from tests.quick import floor, seeds
-from tests.reference.objects import Object
+from tests.reference.objects import Object, copied
 from tests.reference.random_clusters import Case
 from tests.reference.simulation import simulate as play_reference
 from tests.seen import premise
@@ -66,8 +64,9 @@ def scaled(case: Case, luck: random.Random) -> Event:
 POOL = "cloud.google.com/gke-nodepool"
 
 
-def barred(case: Case, luck: random.Random) -> Event:
-    """A node is uncordoned, tainted or has its taint taken off, whichever it can; it is a pool of its own."""
+def barred(case: Case, luck: random.Random) -> tuple[Case, Event]:
+    """The case, in which a node is a pool of its own: it is uncordoned, tainted or has its taint taken off, whichever it can."""
+    case = copied(case)
     nodes = [item for item in case.items if item["kind"] == "Node"]
     node = next((item for item in nodes if item["spec"].get("unschedulable")), luck.choice(nodes))
     name, taints = node["metadata"]["name"], list(node["spec"].get("taints") or [])
@@ -80,7 +79,7 @@ def barred(case: Case, luck: random.Random) -> Event:
     else:
         effect = luck.choice(("NoSchedule", "NoExecute"))
         change, told = f"taint:{name}=m:{effect}", {"taints": [*taints, {"key": "m", "value": "", "effect": effect}]}
-    return Event(Happening(after_seconds=0.0, words=""), {"node": name, **told}, change=change)
+    return case, Event(Happening(after_seconds=0.0, words=""), {"node": name, **told}, change=change)
 
 
 def drawn(case: Case, seed: int) -> tuple[str, Event]:
@@ -91,10 +90,8 @@ def drawn(case: Case, seed: int) -> tuple[str, Event]:
 
 
 def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is_thorough: bool = False) -> Run:
-    items = [*copy.deepcopy(case.items), *([event.node] if event is not None and event.node is not None else [])]
-    whole = build_snapshot([Part(items=items, listed=LISTED)], source="random cluster")
-    snapshot = build_snapshot([Part(items=copy.deepcopy(case.items), listed=LISTED)], source="random cluster")
-    cluster = Cluster(snapshot)
+    cluster = cluster_of(case)
+    snapshot = cluster.snapshot
     if event is not None and event.change:
         found = revisions_of({"change": case.changes}, snapshot)
         unused = PodTimes(startup_seconds=30, termination_seconds=30, source="")
@@ -103,7 +100,7 @@ def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is
         cluster = cluster.expecting(tuple(replace(one, after_seconds=seconds) for one in cluster.later))
     elif event is not None:
         one = event.happening
-        come = tuple(node for node in whole.nodes if node.name in one.nodes_come)
+        come = build_snapshot([Part(items=copied([event.node]))], source="node").nodes if event.node is not None else ()
         later = Happening(
             after_seconds=seconds, words="", nodes_come=one.nodes_come, nodes_go=one.nodes_go, scales=one.scales,
             replicas=one.replicas,
@@ -122,18 +119,32 @@ def engine(case: Case, event: Event | None, seconds: float, seed: int = 0, *, is
 
 def reference(case: Case, event: Event, tick: int, seed: int = 0) -> bool:
     told = [(tick, event.told)]
-    verdict = play_reference(copy.deepcopy(case.items), case.changes, case.never_ready, seed, told)["verdict"]
+    verdict = play_reference(case.items, case.changes, case.never_ready, seed, told)["verdict"]
     return bool(verdict == "complete")
 
 
-def times(case: Case, event: Event) -> Sequence[tuple[int, float]]:
-    """Ticks and their seconds: at once, after the first step, at last."""
-    ends = engine(case, event, AT_LAST).tick_ends
-    return [(0, 0.0), *([(1, ends[0])] if len(ends) > 2 else []), (AT_LAST, AT_LAST)]
+class Moment(NamedTuple):
+    """When an event comes, and the engine's run with it."""
+
+    tick: int
+    seconds: float
+    run: Run
 
 
-def differs(case: Case, event: Event, tick: int, seconds: float) -> str:
-    ours, theirs = engine(case, event, seconds).completed, reference(case, event, tick)
+def moments(case: Case, event: Event) -> Sequence[Moment]:
+    """At once, after the first step, at last."""
+    last = engine(case, event, AT_LAST)
+    ends = last.tick_ends
+    early = [(0, 0.0), *([(1, ends[0])] if len(ends) > 2 else [])]
+    return [
+        *(Moment(tick, seconds, engine(case, event, seconds)) for tick, seconds in early),
+        Moment(AT_LAST, AT_LAST, last),
+    ]
+
+
+def differs(case: Case, event: Event, moment: Moment) -> str:
+    tick, seconds, run = moment
+    ours, theirs = run.completed, reference(case, event, tick)
     if ours is theirs or any(reference(case, event, tick, seed) is ours for seed in range(1, MOST_SEEDS)):
         return ""
     if any(engine(case, event, seconds, seed).completed is theirs for seed in range(1, MOST_SEEDS)):
@@ -147,9 +158,9 @@ def test_the_verdicts_agree_with_the_reference() -> None:
     for seed in SEEDS:
         case = case_of(seed)
         what, event = drawn(case, seed)
-        for tick, seconds in times(case, event):
+        for moment in moments(case, event):
             tried[what] += 1
-            if said := differs(case, event, tick, seconds):
+            if said := differs(case, event, moment):
                 wrong[seed, what] = said
     assert wrong == {}
     assert min(tried.values()) > floor(20)
@@ -161,19 +172,18 @@ def test_cordons_and_taints_agree_with_the_reference() -> None:
     decides = 0
     wrong: dict[int, str] = {}
     for seed in seeds(150, share=3):
-        case = case_of(seed)
-        event = barred(case, random.Random(f"bars {seed}"))
+        case, event = barred(case_of(seed), random.Random(f"bars {seed}"))
         what = event.change.partition(":")[0]
         try:
-            moments = times(case, event)
+            each = moments(case, event)
         except NotKnownError:
             tried["not known"] += 1
             continue
-        found = {engine(case, event, seconds).completed for _, seconds in moments}
+        found = {moment.run.completed for moment in each}
         decides += len(found | {engine(case, None, 0).completed}) > 1
-        for tick, seconds in moments:
+        for moment in each:
             tried[what] += 1
-            if said := differs(case, event, tick, seconds):
+            if said := differs(case, event, moment):
                 wrong[seed] = f"{event.change}: {said}"
     assert wrong == {}
     assert min(tried[what] for what in ("uncordon", "untaint", "taint")) > floor(20)
@@ -216,8 +226,11 @@ def test_a_node_that_comes_keeps_no_rollout_from_completing() -> None:
         if case.never_ready or len(case.changes) > 1:
             continue
         event, plain = added(case), engine(case, None, 0).completed
-        for _, seconds in times(case, event):
-            completes = any(engine(case, event, seconds, luck).completed for luck in range(5))
+        for moment in moments(case, event):
+            completes = any(
+                run.completed
+                for run in (moment.run, *(engine(case, event, moment.seconds, luck) for luck in range(1, 5)))
+            )
             assert completes or not plain or spreads_hard(case), seed
             helped += completes and not plain
     assert helped > floor(10)
@@ -228,8 +241,8 @@ def test_a_thorough_run_says_the_same() -> None:
     for seed in SEEDS:
         case = case_of(seed)
         _, event = drawn(case, seed)
-        for _, seconds in times(case, event):
-            short, thorough = engine(case, event, seconds), engine(case, event, seconds, is_thorough=True)
+        for moment in moments(case, event):
+            short, thorough = moment.run, engine(case, event, moment.seconds, is_thorough=True)
             if premise(short.choices == short.orders == 0 == thorough.choices):
                 assert (short.completed, short.ticks, short.status) == (
                     thorough.completed, thorough.ticks, thorough.status,

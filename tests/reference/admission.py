@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from fractions import Fraction
 
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object, controller_of, labels, pod_requests, quantity
+from tests.reference.objects import Object, controller_of, copied, labels, pod_requests, quantity
 from tests.reference.pod_security import is_forbidden
 from tests.reference.quotas import Refused, check_pod, pod_limits
 
@@ -71,7 +70,7 @@ def shown_tolerations(cluster: Cluster) -> Iterator[bool]:
             and "template" in maker["spec"]
             and pod["status"].get("phase") not in ("Succeeded", "Failed")
         ):
-            made = {"spec": copy.deepcopy(maker["spec"]["template"]["spec"])}
+            made = {"spec": copied(maker["spec"]["template"]["spec"])}
             default_requests(made)
             own = list(made["spec"].get("tolerations") or [])
             tolerate_extended_resources(made)

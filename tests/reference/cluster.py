@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Callable
 from typing import Any
 
-from tests.reference.objects import Key, Object, is_bound, key
+from tests.reference.objects import Key, Object, copied, is_bound, key
 
 Listener = Callable[[str, Object], None]
 
@@ -26,7 +25,7 @@ class Cluster:
         self.adds_tolerations: bool | None = None  # whether ExtendedResourceToleration is on; not looked at yet
         self.kinds: dict[str, dict[Key, Object]] = {}
         for item in items:
-            self.kinds.setdefault(item["kind"], {})[key(item)] = copy.deepcopy(item)
+            self.kinds.setdefault(item["kind"], {})[key(item)] = copied(item)
 
     def of(self, kind: str) -> list[Object]:
         return list(self.kinds.get(kind, {}).values())

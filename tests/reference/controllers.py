@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from tests.reference import storage
@@ -12,6 +11,7 @@ from tests.reference.devices import deallocate
 from tests.reference.objects import (
     Object,
     controller_of,
+    copied,
     is_active,
     is_available,
     is_bound,
@@ -47,7 +47,7 @@ def owned_replica_sets(cluster: Cluster, deployment: Object) -> list[Object]:
 
 
 def new_pod(owner: Object, template: Object, name: str) -> Object:
-    meta = copy.deepcopy(template.get("metadata") or {})
+    meta = copied(template.get("metadata") or {})
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -66,7 +66,7 @@ def new_pod(owner: Object, template: Object, name: str) -> Object:
                 }
             ],
         },
-        "spec": copy.deepcopy(template["spec"]),
+        "spec": copied(template["spec"]),
         "status": {"phase": "Pending", "conditions": []},
     }
 
@@ -82,10 +82,13 @@ def update_status(item: Object, status: Object) -> bool:
 
 def without_hash(template: Object) -> Object:
     """deployment_util.go EqualIgnoreHash."""
-    bare = copy.deepcopy(template)
-    ((bare.get("metadata") or {}).get("labels") or {}).pop(HASH, None)
-    (bare.get("metadata") or {}).pop("creationTimestamp", None)
-    return bare
+    metadata = template.get("metadata")
+    if not metadata:
+        return template
+    bare = {name: value for name, value in metadata.items() if name != "creationTimestamp"}
+    if HASH in (bare.get("labels") or {}):
+        bare["labels"] = {name: value for name, value in bare["labels"].items() if name != HASH}
+    return {**template, "metadata": bare}
 
 
 # --- Deployment (pkg/controller/deployment) -----------------------------------------------------------------------
@@ -148,9 +151,9 @@ def new_replicas(deployment: Object, everything: list[Object], newest: Object) -
 def make_replica_set(cluster: Cluster, deployment: Object, old: list[Object]) -> Object:
     """sync.go getNewReplicaSet, when there is none; raises Refused when a quota on objects has no room for it."""
     suffix = cluster.fresh_name("")
-    template = copy.deepcopy(deployment["spec"]["template"])
+    template = copied(deployment["spec"]["template"])
     template.setdefault("metadata", {}).setdefault("labels", {})[HASH] = suffix
-    selector = copy.deepcopy(deployment["spec"]["selector"])
+    selector = copied(deployment["spec"]["selector"])
     selector.setdefault("matchLabels", {})[HASH] = suffix
     wanted = deployment["spec"]["replicas"]
     made = {
@@ -548,7 +551,7 @@ def controller_revision(item: Object, name: str) -> Object:
             "labels": {REVISION: name} if of_daemon else {},
             "ownerReferences": [owner],
         },
-        "data": {"spec": {"template": {**copy.deepcopy(templates[name]), "$patch": "replace"}}},
+        "data": {"spec": {"template": {**copied(templates[name]), "$patch": "replace"}}},
         "revision": list(templates).index(name) + 1,
     }
 
@@ -562,7 +565,7 @@ def held_revisions(cluster: Cluster, item: Object) -> dict[str, Object]:
     ]
     found = {}
     for one in sorted(owned, key=lambda one: int(one["revision"])):
-        template = copy.deepcopy(one["data"]["spec"]["template"])
+        template = copied(one["data"]["spec"]["template"])
         del template["$patch"]
         found[labels(one).get(REVISION, one["metadata"]["name"])] = template
     return found
@@ -716,7 +719,7 @@ def daemon_pod(item: Object, node: str, name: str) -> Object:
     affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
         "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}]
     }
-    pod["spec"].setdefault("tolerations", []).extend(copy.deepcopy(DAEMON_TOLERATIONS))
+    pod["spec"].setdefault("tolerations", []).extend(copied(DAEMON_TOLERATIONS))
     return pod
 
 
@@ -961,7 +964,7 @@ def sync_claims(cluster: Cluster) -> bool:
                         }
                     ],
                 },
-                "spec": copy.deepcopy(template["spec"]["spec"]),
+                "spec": copied(template["spec"]["spec"]),
             }
             try:
                 check(cluster, claim)

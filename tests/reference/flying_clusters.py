@@ -7,11 +7,10 @@ hold replicas between bounds: of the changed, and of others, some of which were 
 
 from __future__ import annotations
 
-import copy
 import random
 from typing import NamedTuple
 
-from tests.reference.objects import Object, key, labels
+from tests.reference.objects import Object, copied, key, labels
 from tests.reference.random_clusters import (
     Case,
     Restless,
@@ -91,7 +90,7 @@ def flying_case(seed: int, crowd: random.Random | None = None) -> Flying:
             simulation.settle()
     if crowd:
         what += ["is out of bounds" for one in scalers if leaves_bounds(crowd, simulation, one)]
-    return Flying(Case(dump_midway(simulation), copy.deepcopy(changes), [*never_ready, *broken]), tuple(what))
+    return Flying(Case(dump_midway(simulation), copied(changes), [*never_ready, *broken]), tuple(what))
 
 
 def leaves_bounds(rng: random.Random, simulation: Simulation, scaler: Object) -> bool:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from tests.reference.admission import set_tolerations
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object
+from tests.reference.objects import Object, copied
 from tests.reference.scheduler import Scheduler
 
 
@@ -19,7 +18,7 @@ def headroom(cluster_items: list[Object], pod: Object, seed: int = 0) -> dict[st
     scheduler.queue.clear()  # pods that were pending before stay out of it
     by_node: dict[str, int] = {}
     while True:
-        clone = copy.deepcopy(pod)
+        clone = copied(pod)
         clone["kind"] = "Pod"
         clone["metadata"]["name"] += f"-{sum(by_node.values())}"
         clone["status"] = {"phase": "Pending", "conditions": []}

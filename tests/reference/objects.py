@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 Object = dict[str, Any]
 Key = tuple[str, str]
 
@@ -30,9 +32,19 @@ SUFFIXES = {
 NATIVE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
+def copied(value: T) -> T:
+    """A copy of JSON and what is kept beside it, as `copy.deepcopy` makes one, in a fraction of the time."""
+    made: T = pickle.loads(pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+    return made
+
+
 def quantity(text: Any) -> Fraction:
     """The exact value of a Kubernetes quantity (apimachinery/pkg/api/resource/quantity.go)."""
-    text = str(text)
+    return _quantity(str(text))
+
+
+@cache
+def _quantity(text: str) -> Fraction:
     number = text.rstrip("numkKMGTPEi")
     return Fraction(number) * SUFFIXES[text[len(number) :]]
 
@@ -199,6 +211,38 @@ def pod_requests(pod: Object, missing: Requests | None = None) -> Requests:
     ``missing``: what a container without a request is taken to ask for (only in scores).
     """
     spec, missing, status = pod["spec"], missing or {}, pod.get("status") or {}
+    if is_resized(status):
+        return counted_requests(spec, missing, status)
+    containers = [
+        (name, one.get("restartPolicy"), listed((one.get("resources") or {}).get("requests")))
+        for name in ("containers", "initContainers")
+        for one in spec.get(name) or []
+    ]
+    level = listed((spec.get("resources") or {}).get("requests"))
+    written = (tuple(containers), level, listed(spec.get("overhead")), listed(missing))
+    found = _COUNTED.get(written)
+    if found is None:
+        found = _COUNTED[written] = counted_requests(spec, missing, status)
+    return dict(found)
+
+
+_COUNTED: dict[object, Requests] = {}  # what pods ask for that aren't resized, by all that it is counted from
+
+
+def listed(amounts: Object | None) -> tuple[tuple[str, Any], ...]:
+    return tuple(amounts.items()) if amounts else ()
+
+
+def is_resized(status: Object) -> bool:
+    """Whether a status tells of requests other than the spec's."""
+    groups = ("containerStatuses", "initContainerStatuses")
+    return status.get("resources") is not None or any(
+        one.get("resources") is not None for group in groups for one in status.get(group) or []
+    )
+
+
+def counted_requests(spec: Object, missing: Requests, status: Object) -> Requests:
+    """The same, counted anew."""
     total: Requests = {}
     for container in spec.get("containers") or []:
         total = add(total, container_requests(container, missing, status))
@@ -257,7 +301,7 @@ def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
     if isinstance(value, dict) and isinstance(patch, dict):
         merged = dict(value)
         if patch.get("$patch") == "replace":
-            return {k: copy.deepcopy(v) for k, v in patch.items() if k != "$patch"}
+            return {k: copied(v) for k, v in patch.items() if k != "$patch"}
         for name, change in patch.items():
             if change is None:
                 merged.pop(name, None)
@@ -269,8 +313,8 @@ def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
     if isinstance(value, list) and isinstance(patch, list) and field in MERGE_KEYS:
         by = MERGE_KEYS[field]
         if {"$patch": "replace"} in patch:
-            return [copy.deepcopy(change) for change in patch if change != {"$patch": "replace"}]
-        merged_list = [copy.deepcopy(item) for item in value]
+            return [copied(change) for change in patch if change != {"$patch": "replace"}]
+        merged_list = [copied(item) for item in value]
         for change in patch:
             if change.get("$patch") == "delete":
                 merged_list = [item for item in merged_list if item[by] != change[by]]
@@ -280,11 +324,11 @@ def strategic_merge(value: Any, patch: Any, field: str = "") -> Any:
                     merged_list[index] = strategic_merge(item, change)
                     break
             else:
-                merged_list.append(copy.deepcopy(change))
+                merged_list.append(copied(change))
         return merged_list
     if isinstance(patch, dict):
         return strategic_merge({}, patch, field)
-    return copy.deepcopy(patch)
+    return copied(patch)
 
 
 def scaled(value: Any, total: int, round_up: bool) -> int:

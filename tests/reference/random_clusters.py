@@ -6,7 +6,6 @@ real cluster would: pods bound where the scheduler likes them, some pending, eve
 
 from __future__ import annotations
 
-import copy
 import math
 import random
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from tests.reference.admission import admit_pod
 from tests.reference.cluster import Cluster
 from tests.reference.controllers import controller_revision
-from tests.reference.objects import Object, is_bound, is_ready, is_terminating
+from tests.reference.objects import Object, copied, is_bound, is_ready, is_terminating
 from tests.reference.quotas import Refused, used_of
 from tests.reference.simulation import Simulation
 
@@ -347,7 +346,7 @@ def change(rng: random.Random, item: Object, ground: Ground) -> Object:
 
 def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Object]:
     """Let controllers, scheduler and ticks run until nothing moves, and dump what is there."""
-    items = copy.deepcopy(items)
+    items = copied(items)
     for number, item in enumerate(items):
         item["metadata"].update(
             uid=f"uid-{number:04d}", resourceVersion=str(number + 1), creationTimestamp="2026-01-01T00:00:00Z"
@@ -364,7 +363,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
             admit_pod(simulation.cluster, pod)
         except Refused:
             continue
-        simulation.cluster.create(copy.deepcopy(pod))
+        simulation.cluster.create(copied(pod))
         simulation.settle()
     for _ in range(MOST_TICKS):
         if not simulation.advance():
@@ -376,7 +375,7 @@ def grow(items: list[Object], neighbours: list[Object], seed: int) -> list[Objec
 def dump(cluster: Cluster, minute: int = 1) -> list[Object]:
     """Every object as kubectl would show it: time stamps in the order of creation, nothing private."""
     kinds = [of for kind, of in cluster.kinds.items() if kind != "ControllerRevision"]
-    items = [copy.deepcopy(item) for of in kinds for item in of.values()]
+    items = [copied(item) for of in kinds for item in of.values()]
     items += [one for kind in ("StatefulSet", "DaemonSet") for item in cluster.of(kind) for one in revisions(item)]
     for item in items:
         created = item["metadata"].get("created", (0, 0))

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import random
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.reference.admission import validate
-from tests.reference.objects import Object, is_bound, strategic_merge
+from tests.reference.objects import Object, copied, is_bound, strategic_merge
 from tests.reference.quotas import Refused
 from tests.reference.random_clusters import GPU, NAMESPACE, Case, Ground, Restless, count_use, draft, dump_midway, grow
 from tests.reference.simulation import Simulation
@@ -76,7 +75,7 @@ class Draft:
 
     def add(self, kind: str, name: str, namespace: str = "", **more: Any) -> Object:
         meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
-        item: Object = {"kind": kind, "metadata": meta, **copy.deepcopy(more)}
+        item: Object = {"kind": kind, "metadata": meta, **copied(more)}
         self.items.append(item)
         return item
 
@@ -167,7 +166,7 @@ def paused(case: Draft) -> None:
     case.be("Deployment")
     change = case.patch()
     if case.rng.random() < 0.6:
-        case.before = [{**case.changes[0], "patch": {"spec": {"paused": True, **copy.deepcopy(change)}}}]
+        case.before = [{**case.changes[0], "patch": {"spec": {"paused": True, **copied(change)}}}]
         resumed: Object = {"paused": False}
         if case.rng.random() < 0.3:
             resumed["replicas"] = case.rng.randint(1, 6)
@@ -217,7 +216,7 @@ def resized(case: Draft) -> None:
             pod["status"]["containerStatuses"] = [
                 {"name": "main", "allocatedResources": allocated, "resources": {"requests": dict(allocated)}}
             ]
-            pod["status"]["conditions"] = [*pod["status"]["conditions"], *copy.deepcopy(conditions)]
+            pod["status"]["conditions"] = [*pod["status"]["conditions"], *copied(conditions)]
 
     case.later.append(later)
 

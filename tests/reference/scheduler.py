@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass, field
 
 from tests.reference import devices, storage
@@ -21,6 +20,7 @@ from tests.reference.filters import (
 from tests.reference.objects import (
     Key,
     Object,
+    copied,
     host_ports,
     is_bound,
     is_terminating,
@@ -477,7 +477,7 @@ def importance(pod: Object) -> tuple[int, str]:
 
 def set_condition(pod: Object, condition: Object) -> None:
     conditions = [c for c in pod["status"].get("conditions") or [] if c["type"] != condition["type"]]
-    pod["status"]["conditions"] = [*conditions, copy.deepcopy(condition)]
+    pod["status"]["conditions"] = [*conditions, copied(condition)]
 
 
 def sentence(nodes: int, refusals: dict[str, Refusal]) -> str:

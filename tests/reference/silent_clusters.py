@@ -6,11 +6,10 @@ are evicted in their turn, long after all else has come to rest (`tests.referenc
 
 from __future__ import annotations
 
-import copy
 import random
 
 from tests.reference.flying_clusters import crowded_case, flying_case
-from tests.reference.objects import Object, controller_of, is_bound, tolerates
+from tests.reference.objects import Object, controller_of, copied, is_bound, tolerates
 from tests.reference.random_clusters import Case, random_case
 from tests.reference.silence import NO_EXECUTE, UNREACHABLE, silence
 
@@ -22,7 +21,7 @@ def silent_case(seed: int) -> Case:
     rng = random.Random(f"silent {seed}")
     kinds = (random_case, lambda one: flying_case(one).case, lambda one: crowded_case(one).case)
     case = kinds[seed % len(kinds)](seed)
-    items = copy.deepcopy(case.items)
+    items = copied(case.items)
     pods = [item for item in items if item["kind"] == "Pod" and is_bound(item)]
     changed = {one["name"] for one in case.changes}
     held = sorted({pod["spec"]["nodeName"] for pod in pods if belongs(pod, changed)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from tests.reference.controllers import (
 from tests.reference.objects import (
     Object,
     controller_of,
+    copied,
     is_bound,
     is_ready,
     is_terminating,
@@ -73,14 +73,14 @@ class Simulation:
             of_current = next((pod for pod in pods if labels(pod).get(REVISION) == current != latest), None)
             if of_current is not None and not held:
                 held[current] = as_template(of_current, template)
-            held[latest] = copy.deepcopy(template)
+            held[latest] = copied(template)
         else:
             equal = [name for name, known in held.items() if known == template]
             if equal:
                 item["metadata"]["revision"] = equal[-1]
             else:
                 self.remember_daemon_revision(item, pods, template)
-            held[item["metadata"]["revision"]] = copy.deepcopy(template)
+            held[item["metadata"]["revision"]] = copied(template)
 
     def remember_daemon_revision(self, item: Object, pods: list[Object], template: Object) -> None:
         metadata, observed = item["metadata"], item["status"].get("observedGeneration")
@@ -96,7 +96,7 @@ class Simulation:
         for change in changes:
             name = (change.get("namespace", ""), change["name"])
             item = self.cluster.kinds[change["kind"]][name]
-            before = copy.deepcopy(item["spec"].get("template"))
+            before = copied(item["spec"].get("template"))
             merged = strategic_merge(item, change["patch"])
             item.clear()
             item.update(merged)
@@ -104,7 +104,7 @@ class Simulation:
                 if item["kind"] in ("StatefulSet", "DaemonSet"):
                     latest = revision_again(self.cluster, item)
                     item["metadata"]["templates"].pop(latest, None)  # an undo makes it the latest
-                    item["metadata"]["templates"][latest] = copy.deepcopy(item["spec"]["template"])
+                    item["metadata"]["templates"][latest] = copied(item["spec"]["template"])
                     if item["kind"] == "StatefulSet":
                         item["status"]["updateRevision"] = latest
                     else:
@@ -285,7 +285,7 @@ class Simulation:
         elif "apply" in event:
             self.apply([event["apply"]])
         elif "add" in event:
-            self.cluster.create(copy.deepcopy(event["add"]))
+            self.cluster.create(copied(event["add"]))
         elif "delete" in event:
             self.cluster.remove(self.cluster.kinds["Node"]["", event["delete"]])
             for pod in self.cluster.of("Pod"):
@@ -331,7 +331,7 @@ class Simulation:
                 }
                 for name in names
             },
-            "final": {label(w): copy.deepcopy(w["status"]) for w in self.workloads},
+            "final": {label(w): copied(w["status"]) for w in self.workloads},
             "pending": sorted(self.pending(), key=lambda p: (p["namespace"], p["name"])),
             "timeline": self.timeline,
         }
@@ -362,7 +362,7 @@ def grace_seconds(pod: Object) -> int:
 def as_template(pod: Object, like: Object) -> Object:
     """What is left of an old template in a pod of it."""
     own = {name: value for name, value in labels(pod).items() if name not in ADDED}
-    spec = {name: copy.deepcopy(value) for name, value in pod["spec"].items() if name in {*like["spec"], "containers"}}
+    spec = {name: copied(value) for name, value in pod["spec"].items() if name in {*like["spec"], "containers"}}
     return {"metadata": {"labels": own}, "spec": spec}
 
 

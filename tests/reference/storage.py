@@ -5,12 +5,20 @@ As in the recordings, a late-binding claim gets its (zonal) volume as soon as it
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from fractions import Fraction
 
 from tests.reference.cluster import Cluster
-from tests.reference.objects import Object, is_bound, key, labels, node_selector_matches, quantity, selector_matches
+from tests.reference.objects import (
+    Object,
+    copied,
+    is_bound,
+    key,
+    labels,
+    node_selector_matches,
+    quantity,
+    selector_matches,
+)
 
 ZONE = "topology.kubernetes.io/zone"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -192,7 +200,7 @@ def make_volume(cluster: Cluster, claim: Object, node: Object | None) -> Object:
     found = class_of(cluster, claim) or {}
     spec: Object = {
         "accessModes": claim["spec"].get("accessModes") or ["ReadWriteOnce"],
-        "capacity": copy.deepcopy((claim["spec"].get("resources") or {}).get("requests") or {"storage": "1Gi"}),
+        "capacity": copied((claim["spec"].get("resources") or {}).get("requests") or {"storage": "1Gi"}),
         "csi": {"driver": found.get("provisioner", ""), "volumeHandle": name},
         "storageClassName": claim["spec"].get("storageClassName"),
     }
@@ -230,7 +238,7 @@ def make_claim(namespace: str, name: str, template: Object, owner: Object | None
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
         "metadata": meta,
-        "spec": copy.deepcopy(template["spec"]),
+        "spec": copied(template["spec"]),
         "status": {"phase": "Pending"},
     }
 

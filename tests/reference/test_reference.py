@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from tests.reference.cluster import Cluster
 from tests.reference.controllers import surge_and_unavailable
 from tests.reference.drain import drain
 from tests.reference.headroom import headroom
-from tests.reference.objects import Object, is_bound, pod_requests, quantity, strategic_merge, tolerates
+from tests.reference.objects import Object, copied, is_bound, pod_requests, quantity, strategic_merge, tolerates
 from tests.reference.random_clusters import Case, grow, node, priority_classes, random_case
 from tests.reference.simulation import RECORDERS_PATIENCE_MS, Simulation, simulate
 from tests.reference.storage import bind_claims, make_claim
@@ -269,7 +268,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 
 def test_the_same_seed_gives_the_same_outcome(case: Case) -> None:
-    before = copy.deepcopy(case)
+    before = copied(case)
     first = simulate(case.items, case.changes, case.never_ready, 7)
     assert case == before, "the input was changed"
     assert first == simulate(case.items, case.changes, case.never_ready, 7)
