@@ -172,6 +172,7 @@ SYSTEM_NAMESPACES: Final = frozenset(
 VIRTUAL_KUBELET: Final = "virtual-kubelet.io/provider"
 JOB_NAME: Final = "job-name"  # the label of a Job's pods
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+TAINT_MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
 TAINT_NOT_READY: Final = "node.kubernetes.io/not-ready"
 TAINT_UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 TAINT_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"

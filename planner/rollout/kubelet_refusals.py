@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import Record
-from planner.ground.vocabulary import CPU, is_extended_resource
+from planner.ground.vocabulary import CPU, TAINT_MEMORY_PRESSURE, is_extended_resource
 from planner.ground.words import count, listing, plural
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.priorities import SYSTEM_CRITICAL_PRIORITY
@@ -85,7 +85,7 @@ def doubt_words(one: KubeletRefusal) -> str:
 _CORE: Final = 1_000  # millicores
 _MEMORY_PRESSURE: Final = "MemoryPressure"
 _PRESSURES: Final = (_MEMORY_PRESSURE, "DiskPressure", "PIDPressure")
-_MEMORY_TAINT: Final = Taint(key="node.kubernetes.io/memory-pressure", value="", effect="NoSchedule")
+_MEMORY_TAINT: Final = Taint(key=TAINT_MEMORY_PRESSURE, value="", effect="NoSchedule")
 
 
 class ExpectedRefusal(Record):

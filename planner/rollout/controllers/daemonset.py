@@ -10,7 +10,13 @@ from enum import Enum
 from itertools import islice
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import CONTROLLER_REVISION_HASH, TAINT_NOT_READY, TAINT_UNREACHABLE, TAINT_UNSCHEDULABLE
+from planner.ground.vocabulary import (
+    CONTROLLER_REVISION_HASH,
+    TAINT_MEMORY_PRESSURE,
+    TAINT_NOT_READY,
+    TAINT_UNREACHABLE,
+    TAINT_UNSCHEDULABLE,
+)
 from planner.kubernetes.kinds import ON_DELETE
 from planner.kubernetes.records import (  # fmt: skip
     FrozenMap,
@@ -34,7 +40,7 @@ _ALWAYS_TOLERATED: tuple[Toleration, ...] = (
     Toleration(key=TAINT_NOT_READY, operator="Exists", effect="NoExecute"),
     Toleration(key=TAINT_UNREACHABLE, operator="Exists", effect="NoExecute"),
     Toleration(key="node.kubernetes.io/disk-pressure", operator="Exists", effect="NoSchedule"),
-    Toleration(key="node.kubernetes.io/memory-pressure", operator="Exists", effect="NoSchedule"),
+    Toleration(key=TAINT_MEMORY_PRESSURE, operator="Exists", effect="NoSchedule"),
     Toleration(key="node.kubernetes.io/pid-pressure", operator="Exists", effect="NoSchedule"),
     Toleration(key=TAINT_UNSCHEDULABLE, operator="Exists", effect="NoSchedule"),
 )
