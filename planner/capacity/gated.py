@@ -56,7 +56,7 @@ class GatedWorkload(Record):
     preempted : pods of others that make way for it, alone or together
     evicts : workloads that Kueue evicts for it, alone or together
     doubts : all that its answer, alone or together, isn't sure of
-    room : without a cluster, what room its rollout needs wherever it runs
+    room : without a cluster, and where it is stuck for want of room: what its rollout needs wherever it runs
     """
 
     workload: str

@@ -47,6 +47,7 @@ def text(found: GateAnswer, source: str) -> str:
         parts += [f"  growth: {_growth(part)}"] if part.extra_nodes else []
         parts += [f"  warning: {warning}" for warning in part.warnings]
         parts += [f"  kube-scheduler: {part.scheduler_message}"] if part.scheduler_message else []
+        parts += [f"  wherever it runs, it {part.room.sentence}"] if part.room is not None else []
         parts += [f"  policy: {refusal}" for refusal in part.refusals]
         parts += [f"  excepted until {one.expires}: {one.reason}" for one in [part.exception] if one]
         for remedy in part.ways_out:
@@ -336,6 +337,8 @@ def _told(part: GatedWorkload, link: str) -> str:
     lines = [f"**{title}**: {literal(sentence(_why(part)))}"]
     if part.scheduler_message:
         lines.append(f"\nkube-scheduler: {literal(part.scheduler_message)}")
+    if part.room is not None:
+        lines.append(f"\nWherever it runs, it {literal(part.room.sentence)}.")
     if part.exception:
         lines.append(f"\nExcepted until {part.exception.expires}: {literal(part.exception.reason)}")
     for remedy in part.ways_out:

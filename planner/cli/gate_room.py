@@ -76,7 +76,8 @@ def _beside(part: GatedWorkload) -> Iterator[str]:
 
 def warnings(found: GateAnswer) -> list[str]:
     """What is told of workloads beside their room, each with its name."""
-    return [f"{part.workload}: {said}" for part in found.workloads if part.room is not None for said in _beside(part)]
+    told = [part for part in found.workloads if found.without_cluster and part.room is not None]
+    return [f"{part.workload}: {said}" for part in told for said in _beside(part)]
 
 
 def after(found: GateAnswer) -> list[str]:

@@ -32,7 +32,7 @@ from planner.questions.strategies import STRATEGIES, StrategiesSettings
 from planner.questions.strategy_costs import STRATEGIES as COSTED
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies.scripts import in_context, script, steps_of
-from planner.rollout.answers import RolloutResult, Step, Verdict
+from planner.rollout.answers import RolloutResult, Step, Verdict, WorkloadRollout
 from planner.rollout.choice import Weights
 from planner.rollout.doubts import AS_DOUBTS
 from planner.rollout.wording import WORD, details
@@ -245,6 +245,22 @@ def _print_certificate(found: Certificate, snapshot: Snapshot, notes: Sequence[s
     click.echo(f"\nfrom {snapshot.source}")
 
 
+def _print_part(part: WorkloadRollout) -> None:
+    """What stands under the verdict for one workload."""
+    if part.scheduler_message:
+        terminal.say(f"kube-scheduler: {part.scheduler_message}", indent="  ")
+    if part.exceeds_deadline:
+        terminal.say(
+            f"{part.workload}: longer without progress than progressDeadlineSeconds "
+            f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
+        )
+    if part.room is not None:
+        terminal.say(f"{part.workload} {part.room.sentence}", head="wherever it runs: ", indent="  ")
+    for cure in part.cures:
+        if cure.command:
+            terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
+
+
 def _print(result: RolloutResult, snapshot: Snapshot) -> None:
     if result.verdict in (Verdict.COMPLETES, Verdict.UNKNOWN):  # the sentence says it as shortly
         terminal.say(result.sentence)
@@ -255,16 +271,7 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         for part in result.workloads:
             terminal.say(f"  {part.workload}: {part.sentence}", indent="    ")
     for part in result.workloads:
-        if part.scheduler_message:
-            terminal.say(f"kube-scheduler: {part.scheduler_message}", indent="  ")
-        if part.exceeds_deadline:
-            terminal.say(
-                f"{part.workload}: longer without progress than progressDeadlineSeconds "
-                f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
-            )
-        for cure in part.cures:
-            if cure.command:
-                terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
+        _print_part(part)
     first = result.workloads[0]
     shown = "" if first.shown_peak_pods is None else f" ({first.shown_peak_pods:,} in the placement shown)"
     terminal.say(

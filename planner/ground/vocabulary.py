@@ -41,6 +41,7 @@ DEFAULT_SCHEDULER: Final = "default-scheduler"
 """Who places a pod that names nobody: kubernetes `pkg/apis/core/v1/defaults.go`."""
 DEFAULT_NAMESPACE: Final = "default"
 SCHEDULING_API: Final = "scheduling.k8s.io/v1"  # of PriorityClasses
+STORAGE_API: Final = "storage.k8s.io/v1"  # of StorageClasses, CSIDrivers, VolumeAttachments
 CONTROLLER_REVISION_HASH: Final = "controller-revision-hash"
 POD_TEMPLATE_GENERATION: Final = "pod-template-generation"
 DEPLOYMENT_CONFIG: Final = "deploymentconfig"  # on the pods of OpenShift's

@@ -38,6 +38,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
 from planner.remedies.rollout_warnings import read_timeout
 from planner.remedies.rollouts import growing, rollout
+from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
@@ -134,10 +135,11 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     played = _player(then, settings, given)
     alone = _alone(changes, played)
     together = played(*(one for one, _ in changes), *unknown) if len(changes) > 1 else None
-    parts = [
-        judged(gated(then, change, mine, together or mine, place, given.book), change.before, policy, held)
+    asked = [
+        with_room_of_part(gated(then, change, mine, together or mine, place, given.book), then, change)
         for place, ((_, change), mine) in enumerate(zip(changes, alone, strict=True))
     ]
+    parts = [judged(one, change.before, policy, held) for one, (_, change) in zip(asked, changes, strict=True)]
     parts += [judged(untold(unknown_object), None, policy, held) for unknown_object in unknown]
     return _answer(parts, together or (alone[0] if alone else None), policy, unchanged, expired, manifest)
 
@@ -279,6 +281,7 @@ def _usd(part: GatedWorkload) -> str | None:
 WORKLOADS: Final[Listing[GateAnswer, GatedWorkload]] = Listing(
     name="workloads",
     unknown="–",
+    line=lambda part: f"{part.workload}: {part.sentence}",
     columns=(
         Column("sign", lambda part: "–" if part.exception else SIGN[part.passes], heading=" ", is_said_only=True),
         Column("workload", label="workload"),

@@ -29,6 +29,7 @@ from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettin
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
 from planner.remedies.rollouts import growing, rollout
+from planner.remedies.room_of_stuck import with_room
 from planner.rollout.answers import (
     RUNS,
     EventBeside,
@@ -226,7 +227,8 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
     known = settings.pools.known(given)
     beside = settings.events.beside(known, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    return rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book)
+    found = rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book)
+    return with_room(found, snapshot, scenario)
 
 
 def at_replicas(snapshot: Snapshot, settings: RolloutSettings) -> Snapshot:

@@ -44,7 +44,9 @@ ORDERED: Final = Limit(4, "of {number:,} changes at once no other order is looke
 DISTRIBUTIONS: Final = Limit(60)  # of a number of places over zones: one that isn't tried makes the number larger
 DISTRIBUTIONS_SORTED: Final = Limit(1_000)  # of those, from which the most even are tried
 OWN_SHARES: Final = Limit(4)  # of places of their own shapes, where places of the largest shape are known to be enough
-TOGETHER: Final = Limit(8)  # workloads of a manifest that are played at once: each alone is answered in any case
+TOGETHER: Final = Limit(
+    8, "of {number:,} workloads at once nothing is asked: {most} is the most; each alone is answered"
+)  # of a manifest
 REPLICAS_EACH: Final = Limit(20)  # of an autoscaler, up to which each number is asked
 HOSTS_BESIDE: Final = Limit(3)  # nodes of a workload that others have to be beside, where room is looked for
 PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pods of the change that moves make room for

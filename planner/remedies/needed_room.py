@@ -65,8 +65,9 @@ def counts_of(files: Files, key: str) -> tuple[int, ...]:
     )
 
 
-def asked(files: Files, key: str) -> Asked:
-    """What the rollout of one workload needs, at each number of replicas that it may have."""
+def asked(files: Files, key: str, *, with_cures: bool = True) -> Asked:
+    """What the rollout of one workload needs, at each number of replicas that it may have; and changes of the manifest with which it needs
+    nothing, where they are wanted."""
     stand = files.stands[key]
     if stand.lacks[0]:
         return Asked(need=RoomNeed(need=Need.UNKNOWN), why=Text(stand.lacks[0]), advice=stand.lacks[1])
@@ -74,7 +75,7 @@ def asked(files: Files, key: str) -> Asked:
     every = [_at(files, stand, number) for number in counts]
     grave = max(every, key=lambda one: (_GRAVITY.index(one.need.need), one.need.places))
     if len(every) == 1:
-        return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need)))
+        return replace(grave, need=replace(grave.need, cures=_cures(files, stand, grave.need))) if with_cures else grave
     steps = []
     for (need, places), some in groupby(
         zip(counts, every, strict=True), lambda one: (one[1].need.need, one[1].need.places)
@@ -83,7 +84,7 @@ def asked(files: Files, key: str) -> Asked:
         last = None if numbers[-1] == counts[-1] else numbers[-1]
         steps.append(NeedAtReplicas(first=numbers[0], last=last, need=need, places=places))
     need = replace(grave.need, by_replicas=tuple(steps), is_proven=all(one.need.is_proven for one in every))
-    return replace(grave, need=replace(need, cures=_cures(files, stand, need)))
+    return replace(grave, need=replace(need, cures=_cures(files, stand, need) if with_cures else ()))
 
 
 _GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.NEVER)
@@ -117,7 +118,7 @@ def _at(files: Files, stand: Stand, number: int) -> Asked:
         is_per_node=stand.workload.traits.is_per_node, is_on_its_node=bool(places) and places[0].host is not None,
         in_other_zone=any(place.domain >= stand.domains for place in places),
         needs_same_node=is_same, shares_one_node=is_same and number > 1, claims=stand.one_node_claims if is_same else (),
-        is_proven=bool(result.ties and result.ties.proven) and not stand.one_node_claims,
+        is_proven=bool(result.ties and result.ties.proven) and not stand.one_node_claims and not any(pod.devices for pod in stand.unit),
         lowest_ready=result.workloads[0].lowest_ready, replicas=number, size=len(stand.unit), seconds=result.seconds,
     )  # fmt: skip
     return Asked(need=need, result=result, places=places)
@@ -128,11 +129,16 @@ def _pods(files: Files, stand: Stand, places: int) -> tuple[PodsToPlace, ...]:
     if not places:
         return ()
     units = units_of(files.cluster({stand.workload.key: 1}))
-    alike = Counter((pod.role, pod.requests) for pod in stand.unit)
+    alike = Counter((pod.role, pod.requests, pod.device_words) for pod in stand.unit)
     times = places if len(stand.unit) == 1 else 1
     return tuple(
-        PodsToPlace(count=number * times, role=role, requests=requests, words=request_words(units, requests))
-        for (role, requests), number in alike.items()
+        PodsToPlace(
+            count=number * times,
+            role=role,
+            requests=requests,
+            words=Text(", ".join((*devices, *filter(None, [str(request_words(units, requests))])))),
+        )
+        for (role, requests, devices), number in alike.items()
     )
 
 
@@ -331,7 +337,7 @@ def _alike(stand: Stand) -> str:
     """What two workloads have in common whose places are the same: what their pods request, and which nodes these may be."""
     return str(
         (
-            [(pod.role, sorted(pod.requests.items())) for pod in stand.unit],
+            [(pod.role, sorted(pod.requests.items()), pod.device_words) for pod in stand.unit],
             stand.labels,
             stand.is_on_one_node and stand.workload.key,
         )

@@ -10,8 +10,9 @@ Sources: kubernetes `pkg/controller/deployment/sync.go` `getNewReplicaSet` (labe
 from __future__ import annotations
 
 import copy
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from planner.ground import typed
@@ -36,8 +37,10 @@ from planner.ground.vocabulary import (
     REVISION,
     SCHEDULING_API,
     STATEFULSET_POD_NAME,
+    STORAGE_API,
     ZONE,
 )
+from planner.ground.words import count
 from planner.inventory import hooks, wire
 from planner.inventory.manifest import Manifest, Object, objects_in, read_manifest, unread_in
 from planner.inventory.parse import Part, build_snapshot
@@ -64,11 +67,13 @@ from planner.kubernetes.records import (
     NodeSelectorTerm,
     PodAffinityTerm,
     PodSpec,
+    ResourceSlice,
     Snapshot,
     Workload,
 )
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import as_integer, labels_match, node_affinity_matches
+from planner.remedies.made_devices import DeviceSet, devices_of, slice_document
 from planner.rollout.admission import Admission
 
 SOURCE: Final = "no cluster"
@@ -95,11 +100,17 @@ class Place(Record):
 
 
 class PodOf(Record):
-    """One pod of what rolls: its role ("" where there is one), its spec as admitted, and what that requests."""
+    """One pod of what rolls: its role ("" where there is one), its spec as admitted, what that requests, and its claims' devices."""
 
     role: str
     spec: PodSpec
     requests: Amounts
+    devices: tuple[DeviceSet, ...] = ()
+
+    @property
+    def device_words(self) -> tuple[str, ...]:
+        """``2 devices of DeviceClass gpu.nvidia.com``."""
+        return tuple(f"{count(one.count, 'device')} of DeviceClass {one.device_class}" for one in self.devices)
 
 
 class Stand(Record):
@@ -155,7 +166,8 @@ class Files:
         self.beside = [one for one in self.objects if one["kind"] in wire.READ and one["kind"] not in _NOT_MADE]
         self.assumed: list[str] = []
         self.beside += self._assumed()
-        self._admission = Admission(self._snapshot(self.beside))
+        self._given = self._snapshot(self.beside)
+        self._admission = Admission(self._given)
         self.stands: dict[str, Stand] = {}
         for key, workload in self.workloads.items():
             self.stands[key] = self._stand(workload)
@@ -184,7 +196,7 @@ class Files:
         for workload in self.workloads.values():
             every = [volume.claim_template for volume in workload.template.spec.volumes if volume.claim_template]
             classes += [one.storage_class_name for one in (*workload.claim_templates, *every)]
-        late = {"apiVersion": "storage.k8s.io/v1", "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
+        late = {"apiVersion": STORAGE_API, "provisioner": _DISK, "volumeBindingMode": "WaitForFirstConsumer"}
         is_default = any("is-default-class" in str(one["metadata"].get("annotations")) for one in self.beside)
         for name in classes:
             take("StorageClass", name or "", dict(late))
@@ -230,7 +242,11 @@ class Files:
         roles = [("", admitted[0])]
         if workload.groups is not None:
             roles = [("leader", admitted[0]), *[("worker", admitted[-1])] * (workload.groups.size - 1)]
-        unit = tuple(PodOf(role=role, spec=spec, requests=pod_requests(spec)) for role, spec in roles)
+        devices = [devices_of(spec, workload.namespace, self._given, self._read_slice) for _, spec in roles]
+        unit = tuple(
+            PodOf(role=role, spec=spec, requests=pod_requests(spec), devices=some)
+            for (role, spec), (some, _) in zip(roles, devices, strict=True)
+        )
         spec, own = admitted[0], workload.template.labels
         terms = [one for one in spec.pod_affinity if not one.weight]
         apart = [one for one in spec.pod_anti_affinity if not one.weight]
@@ -264,7 +280,7 @@ class Files:
         labels = _labels_for(spec)
         fixed = labels is not None and HOSTNAME in labels
         wanted = max((one.min_domains or 0 for one in spread), default=0)
-        own_devices = self._lacking_devices(spec)
+        own_devices = next((why for _, why in devices if why != ("", "")), ("", ""))
         for unread in unread_in(workload.key, self.documents[workload.key]):
             lacks = unread.what, unread.mend
         values = next((v for key in keys if (v := _values_of(spec, key))), ())
@@ -332,21 +348,13 @@ class Files:
         mine = [one for one in self.objects if one["kind"] == "CSIDriver" and one["metadata"]["name"] == driver]
         return "shared" if any(one["spec"].get("attachRequired") is False for one in mine) else driver
 
-    def _lacking_devices(self, spec: PodSpec) -> tuple[str, str]:
-        """Devices of ResourceClaims: on which node they are hangs on what drivers offer."""
-        if not spec.resource_claims:
-            return "", ""
-        classes = {one["metadata"]["name"] for one in self.objects if one["kind"] == "DeviceClass"}
-        asked = {name for one in self.objects if one["kind"].startswith("ResourceClaim") for name in _classes_in(one)}
-        missing = sorted(asked - classes)
-        if missing:
-            return (
-                f"DeviceClass {missing[0]} isn't in the files, so which devices it stands for isn't known",
-                "Give it too: -f FILE",
-            )
-        return (
-            "which devices a driver offers for its ResourceClaims isn't known without a cluster",
-            "Ask with a cluster: headroom gate CLUSTER -f FILE",
+    def _read_slice(self, document: Object) -> ResourceSlice:
+        return self._snapshot([document]).resource_slices[0]
+
+    def claim_template(self, namespace: str, name: str) -> Object:
+        """A ResourceClaimTemplate of the files."""
+        return next(
+            one for one in self.objects if one["kind"] == "ResourceClaimTemplate" and _called(one) == (namespace, name)
         )
 
     def companions(self, keys: Iterable[str]) -> tuple[str, ...]:
@@ -416,10 +424,27 @@ class _Host:
     def __init__(self, name: str, labels: Mapping[str, str], domain: int) -> None:
         self.name, self.labels, self.domain = name, dict(labels), domain
         self.amounts: Counter[str] = Counter()
+        self.devices: defaultdict[str, list[Object]] = defaultdict(list)  # by driver
+        self._handed: Counter[int] = Counter()  # by device document: a workload's devices alone are its own
 
-    def take(self, requests: Mapping[str, int], times: int = 1) -> None:
-        for name, amount in requests.items():
+    def take(self, pod: PodOf, times: int = 1) -> None:
+        for name, amount in pod.requests.items():
             self.amounts[name] += amount * times
+        for one in pod.devices:
+            self.devices[one.driver] += [one.document] * (one.count * times)
+
+    def slices(self) -> Iterator[Object]:
+        yield from (slice_document(self.name, driver, some) for driver, some in self.devices.items())
+
+    def handed(self, wanted: DeviceSet) -> list[Object]:
+        """Devices for a request of a pod that is there, as its claim's allocation names them."""
+        suits = [place for place, one in enumerate(self.devices[wanted.driver]) if one is wanted.document]
+        first = self._handed[id(wanted.document)]
+        self._handed[id(wanted.document)] += wanted.count
+        return [
+            {"request": wanted.request, "driver": wanted.driver, "pool": self.name, "device": f"device-{place}"}
+            for place in suits[first : first + wanted.count]
+        ]
 
 
 class _Making:
@@ -445,11 +470,11 @@ class _Making:
             for number in range(times):
                 for pod in stand.unit:
                     host = self._host(stand, number % stand.domains if not stand.is_in_one_domain else 0)
-                    host.take(pod.requests, times)
+                    host.take(pod, times)
         for key in self.of:
             self._objects(self.files.stands[key])
         nodes = [_node(host.name, host.labels, host.amounts, self.files.minor) for host in self.hosts]
-        return [*nodes, *self._beside(), *self.items]
+        return [*nodes, *(one for host in self.hosts for one in host.slices()), *self._beside(), *self.items]
 
     def _of_today(self, key: str) -> int:
         workload = self.files.stands[key].workload
@@ -469,7 +494,7 @@ class _Making:
                 host = near if near is not None and stand.beside else shared or self._host(stand, domain)
                 if stand.is_on_one_node:
                     shared = host
-                host.take(pod.requests)
+                host.take(pod)
                 hosts.append(host)
             units.append(hosts)
         self.of[stand.workload.key] = units
@@ -504,13 +529,13 @@ class _Making:
         units = self.of[place.workload]
         if stand.workload.traits.is_per_node:
             for unit in units:
-                unit[0].take(stand.unit[0].requests)
+                unit[0].take(stand.unit[0])
         elif place.host is not None:
             for pod, host in zip(stand.unit, units[place.host], strict=True):
-                host.take(pod.requests)
+                host.take(pod)
         else:
             for pod in stand.unit:
-                self._host(stand, place.domain).take(pod.requests)
+                self._host(stand, place.domain).take(pod)
 
     # ── objects ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def _beside(self) -> Iterator[Object]:
@@ -557,7 +582,7 @@ class _Making:
         }
         if "csi" in made and is_for_one_node(made["accessModes"]) and driver != "shared":
             told = {"attacher": driver, "nodeName": host.name, "source": {"persistentVolumeName": called}}
-            yield {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttachment", "metadata": {"name": f"at-{called}"},
+            yield {"apiVersion": STORAGE_API, "kind": "VolumeAttachment", "metadata": {"name": f"at-{called}"},
                    "spec": told, "status": {"attached": True}}  # fmt: skip
 
     def _objects(self, stand: Stand) -> None:
@@ -671,25 +696,43 @@ class _Making:
         self, stand: Stand, name: str, template: Object, labels: Mapping[str, str], by: Object, host: _Host
     ) -> Object:
         namespace = stand.workload.namespace
-        admitted = stand.unit[-1 if labels.get(LWS_WORKER_INDEX, "0") != "0" else 0].spec
-        spec = {**_as_admitted(template.get("spec") or {}, admitted), "nodeName": host.name}
+        role = stand.unit[-1 if labels.get(LWS_WORKER_INDEX, "0") != "0" else 0]
+        spec = {**admitted_template(template.get("spec") or {}, role.spec), "nodeName": host.name}
         for volume in spec.get("volumes") or ():
             claimed = (volume.get("persistentVolumeClaim") or {}).get("claimName")
             if claimed:
                 self._claims.setdefault((namespace, claimed), host)
             if volume.get("ephemeral"):
                 self._claim(stand, f"{name}-{volume['name']}", volume["ephemeral"]["volumeClaimTemplate"]["spec"], host)
-        made = {
+        made: Object = {
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {**_named(stand.workload, name, f"pod-{namespace}-{name}"), "labels": dict(labels), "ownerReferences": [_owner(by)],
                          "annotations": (template.get("metadata") or {}).get("annotations") or {}},
             "spec": spec, "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         }  # fmt: skip
         self.items.append(made)
+        if role.devices:
+            made["status"]["resourceClaimStatuses"] = list(self._device_claims(stand, made, role, host))
         return made
 
+    def _device_claims(self, stand: Stand, pod: Object, role: PodOf, host: _Host) -> Iterator[Object]:
+        """The ResourceClaims that were made for a pod, with devices of its node; yields what the pod's status says of each."""
+        for entry, some in groupby(role.devices, lambda one: one.entry):
+            wanted = list(some)
+            name = f"{pod['metadata']['name']}-{entry}"
+            results = [one for each in wanted for one in host.handed(each)]
+            held = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+            template = self.files.claim_template(stand.workload.namespace, wanted[0].template)
+            self.items.append({
+                "apiVersion": template["apiVersion"], "kind": "ResourceClaim",
+                "metadata": {**_named(stand.workload, name, f"claim-{stand.workload.namespace}-{name}"), "ownerReferences": [_owner(pod)]},
+                "spec": copy.deepcopy(template["spec"]["spec"]),
+                "status": {"allocation": {"devices": {"results": results}}, "reservedFor": [held]},
+            })  # fmt: skip
+            yield {"name": entry, "resourceClaimName": name}
 
-def _as_admitted(written: Object, admitted: PodSpec) -> Object:
+
+def admitted_template(written: Object, admitted: PodSpec) -> Object:
     """A pod's spec with what admission writes into it: a limit range's defaults, a RuntimeClass' overhead."""
     spec = dict(written)
     for field, containers in (("containers", admitted.containers), ("initContainers", admitted.init_containers)):
@@ -761,14 +804,8 @@ def _is_default(storage_class: Object) -> bool:
     return str(notes.get("storageclass.kubernetes.io/is-default-class")).lower() == "true"
 
 
-def _classes_in(claim: Object) -> Iterator[str]:
-    """DeviceClasses that a ResourceClaim or its template names."""
-    spec = claim.get("spec") or {}
-    devices = ((spec.get("spec") or spec).get("devices") or {}).get("requests") or ()
-    for request in devices:
-        for one in (request, request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
-            if one.get("deviceClassName"):
-                yield one["deviceClassName"]
+def _called(one: Object) -> tuple[str, str]:
+    return one["metadata"].get("namespace", ""), one["metadata"].get("name", "")
 
 
 def _selects(term: PodAffinityTerm, workload: Workload, namespace: str, labels: Labels) -> bool:

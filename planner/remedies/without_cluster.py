@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from planner.capacity.gated import GatedWorkload, untold
 from planner.ground.records import Record, replace
-from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
-from planner.kubernetes.records import Finding
+from planner.kubernetes.records import Finding, Snapshot
 from planner.kubernetes.updates import Way
+from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import Asked, asked, asked_together
 from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
@@ -102,6 +104,14 @@ def without_cluster(
     )  # fmt: skip
 
 
+def tightest_cluster_of(
+    text: str, replicas: Mapping[str, int], *, namespace: str = DEFAULT_NAMESPACE, minor: int = RECORDED
+) -> Snapshot:
+    """The cluster that holds those workloads of a manifest exactly (key → replicas), all of them; others of the manifest aren't there."""
+    files = Files(text, namespace=namespace, minor=minor)
+    return files.cluster({key: number for key, number in replicas.items() if key in files.stands})
+
+
 def _verdict_together(parts: Sequence[GatedWorkload], together: Asked | None) -> Verdict:
     every = [part.together for part in parts] + ([_VERDICTS[together.need.need]] if together is not None else [])
     return min(every, key=_GRAVEST.index, default=Verdict.COMPLETES)
@@ -164,14 +174,9 @@ def _part(files: Files, key: str, found: Asked, together: Asked | None, *, is_mo
 
 
 def _of_claims(need: RoomNeed) -> Doubt:
-    what = f"that {_claims(need)} to one node is taken from its access mode, ReadWriteOnce"
+    what = f"that {need.claims_attach} to one node is taken from its access mode, ReadWriteOnce"
     return Doubt(about=f"PersistentVolumeClaim {listing(list(need.claims))}", why=Text(what), could_change=Effect.VERDICT,
                  advice="Give its StorageClass too, where its driver attaches to many nodes, such as NFS")  # fmt: skip
-
-
-def _claims(need: RoomNeed) -> str:
-    names = listing(list(need.claims))
-    return f"claim {names} attaches" if len(need.claims) == 1 else f"claims {names} attach"
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -185,52 +190,17 @@ def _sentence(found: Asked) -> str:
         return f"not known: {why}"
     if need.need is Need.NEVER:
         why = str(found.result.workloads[0].sentence).removeprefix("stuck: ") if found.result is not None else ""
-        return f"completes on no cluster, however much room there is: {why}{_cure_words(need)}"
+        return f"{need.sentence}: {why}{_cure_words(need)}"
     if need.need is Need.NOTHING:
         sure = " (proven, for this workload alone)" if need.is_proven else ""
         numbers = f" at {_numbers(need)} replicas" if need.by_replicas else ""
         return f"needs no spare room{numbers}: it completes on a full cluster{sure}{_ready_with(need)}"
-    return f"{_room(need)}{_cure_words(need)}"
-
-
-def _room(need: RoomNeed) -> str:
-    if need.by_replicas:
-        said = f"needs while it rolls out {_by_replicas(need)}"
-    else:
-        said = f"needs {need.words} while it rolls out" if need.places else ""
-    if not need.needs_same_node:
-        return said
-    where = (
-        "all its pods must be on one node" if need.shares_one_node else "the new pod must land on the old pod's node"
-    )
-    if need.shares_one_node:
-        where += ", the new ones beside the old ones" if need.places else ""
-    because = f"{_claims(need)} to one node (unless its driver attaches to many, such as NFS)"
-    return f"{said}, and {where}: {because}" if said else f"needs no more room, but {where}: {because}"
+    return f"{need.sentence}{_cure_words(need)}"
 
 
 def _numbers(need: RoomNeed) -> str:
     first, last = need.by_replicas[0].first, need.by_replicas[-1].last
     return f"{first} to {last}" if last else f"{first} or more"
-
-
-def _by_replicas(need: RoomNeed) -> str:
-    """``at 1 to 3 replicas room for 1 more pod (…), from 4 on none``."""
-    if len(need.by_replicas) == 1 and need.places:
-        return f"at each number of replicas {need.words}"
-    said = []
-    for one in need.by_replicas:
-        if one.last is None:
-            at = f"from {one.first} on"
-        elif one.last == one.first:
-            at = f"at {count(one.first, 'replica')}"
-        else:
-            at = f"at {one.first} to {one.last} replicas"
-        if one.need is Need.NOTHING or not one.places:
-            said.append(f"{at} {'none' if one.need is Need.NOTHING else 'no more room'}")
-        else:
-            said.append(f"{at} room for {count(one.places, f'more {need.unit}', f'more {need.unit}s')}")
-    return f"{', '.join(said)} {need.parts[1] if need.pods else ''}".rstrip()
 
 
 def _cure_words(need: RoomNeed) -> str:
@@ -251,7 +221,7 @@ def _ready_with(need: RoomNeed) -> str:
 def _together_words(together: Asked | None, singles: dict[str, Asked]) -> Text:
     if together is None:
         return (
-            Text(f"together: not asked of more than {TOGETHER.most} workloads")
+            Text(f"together: not known: {TOGETHER.reached(number=len(singles))}")
             if len(singles) > TOGETHER.most
             else NO_WORDS
         )

@@ -18,6 +18,7 @@ from planner.kubernetes import kinds
 from planner.kubernetes.records import EMPTY, Amounts, Finding, FrozenMap, Node, Strategy
 from planner.kubernetes.units import GPUS, Nouns
 from planner.rollout.doubts import Doubt, check_answer
+from planner.rollout.room_need import RoomNeed
 
 
 class Verdict(StrEnum):
@@ -302,6 +303,7 @@ class WorkloadRollout(WorkloadOutcome):
     shown_lowest_ready: int | None = None
     is_lowest_bound: bool = False  # no placement comes to fewer Ready pods
     evicts: tuple[QueueEviction, ...] = ()  # whom Kueue evicts before it lets its new pods in
+    room: RoomNeed | None = None  # where it is stuck for want of room: what it needs wherever it runs
 
 
 class Placement(Sequence[tuple[str, str, str]]):

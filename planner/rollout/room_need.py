@@ -115,6 +115,49 @@ class RoomNeed(Record):
             where = f"{where} of another zone"
         return count(one.count, "more pod", "more pods"), f"({_asks(one)} {where})"
 
+    @property
+    def sentence(self) -> str:
+        """``needs room for 1 more pod (…) while it rolls out``; of what needs room, the same node, or never completes."""
+        if self.need is Need.NEVER:
+            return "completes on no cluster, however much room there is"
+        if self.by_replicas:
+            said = f"needs while it rolls out {self._at_each_number}"
+        else:
+            said = f"needs {self.words} while it rolls out" if self.places else ""
+        if not self.needs_same_node:
+            return said
+        where = "the new pod must land on the old pod's node"
+        if self.shares_one_node:
+            where = "all its pods must be on one node"
+            where += ", the new ones beside the old ones" if self.places else ""
+        because = f"{self.claims_attach} to one node (unless its driver attaches to many, such as NFS)"
+        return f"{said or 'needs no more room'}, {'and' if said else 'but'} {where}: {because}"
+
+    @property
+    def claims_attach(self) -> str:
+        """``claim data attaches``."""
+        names = listing(list(self.claims))
+        return f"claim {names} attaches" if len(self.claims) == 1 else f"claims {names} attach"
+
+    @property
+    def _at_each_number(self) -> str:
+        """``at 1 to 3 replicas room for 1 more pod (…), from 4 on none``."""
+        if len(self.by_replicas) == 1 and self.places:
+            return f"at each number of replicas {self.words}"
+        said = []
+        for one in self.by_replicas:
+            if one.last is None:
+                at = f"from {one.first} on"
+            elif one.last == one.first:
+                at = f"at {count(one.first, 'replica')}"
+            else:
+                at = f"at {one.first} to {one.last} replicas"
+            if one.need is Need.NOTHING or not one.places:
+                said.append(f"{at} {'none' if one.need is Need.NOTHING else 'no more room'}")
+            else:
+                said.append(f"{at} room for {count(one.places, f'more {self.unit}', f'more {self.unit}s')}")
+        return f"{', '.join(said)} {self.parts[1] if self.pods else ''}".rstrip()
+
 
 def _called(one: PodsToPlace) -> str:
     """``1 leader pod``, ``2 pods of ml/app``, ``2 worker pods of ml/app``."""

@@ -14,7 +14,7 @@ from planner.kubernetes.listed import LISTED, is_kept
 from planner.kubernetes.records import Presence, Snapshot
 from planner.questions.wording import PRESENCE
 from planner.sources import kubectl
-from planner.ui import cache, errors, findings, session, tables, uploads
+from planner.ui import cache, errors, findings, pasted_manifest, session, tables, uploads
 
 _READ = "_upload_read"  # a digest or an error
 _DIALOG = "-dialog"
@@ -97,6 +97,7 @@ def another_cluster() -> None:
     _upload()
     _say_read()
     _live()
+    pasted_manifest.show("")
 
 
 def ask() -> None:
@@ -114,6 +115,7 @@ def _dialog() -> None:
     if _say_refused() and session.wanted() is None:
         st.caption(f"Still looking at {words.literal(session.cluster().source)}.")
     _live(_DIALOG)
+    pasted_manifest.show(_DIALOG)
     with st.expander("How to make a snapshot", icon=":material/terminal:"):
         how_to()
     if session.wanted() is None:

@@ -35,6 +35,7 @@ from planner.ui import (
     findings,
     frame,
     link,
+    pasted_manifest,
     rollout_inputs,
     spares,
     strategy_view,
@@ -53,6 +54,7 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
     """
     first = settings.workloads[0] if settings.workloads else ""
     differs = rollout_inputs.differs(settings, snapshot.workload(first))
+    pasted_manifest.note(snapshot)
     asked_for(differs)
     place, rest = st.container(), st.empty()
     asked = (snapshot.digest, settings, given)
@@ -104,7 +106,8 @@ _ANSWERED = "_rollout_answered"
 def _shown(result: RolloutResult) -> object:
     """What `answer` shows of a result."""
     parts = tuple(
-        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline) for w in result.workloads
+        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline, w.room)
+        for w in result.workloads
     )
     return result.verdict, result.reason, result.sentence, parts, result.peak_held, result.growth
 
@@ -125,6 +128,9 @@ def asked_for(differs: str) -> None:
 def answer(result: RolloutResult) -> None:
     """The verdict first, then the key figures, then Kubernetes' own words."""
     verdict.show(result.verdict, result.headline, result.sentence)
+    for part in result.workloads:
+        if part.room is not None:
+            pasted_manifest.room(part.workload, part.room.sentence)
     _figures(result)
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")

@@ -107,6 +107,26 @@ def test_a_workload_is_named_as_on_the_command_line() -> None:
     assert "Did you mean" in wrong.content[0].text
 
 
+def test_the_gate_answers_without_a_cluster() -> None:
+    """The room that each rollout needs, as `headroom gate -f` tells it; with the cluster the same manifest is asked of that."""
+    manifest = (ROOT / "docs/examples/one-gpu.yaml").read_text(encoding="utf-8")
+
+    async def ask(client: Client) -> Any:
+        given = {"action": "gate", "manifest": manifest, "details": True}
+        return await client.call_tool("rollout", given | {"without_cluster": True}), await client.call_tool(
+            "rollout", given
+        )
+
+    alone, there = asked(ask)
+    text = alone.content[0].text
+    assert text.startswith("fails: 1 of 1 workload needs room (Deployment/speech/diarizer)")
+    assert "Deployment/speech/diarizer: needs room for 1 more pod (1 GPU, " in text
+    assert alone.structured_content["result"]["without_cluster"] is True
+    assert alone.structured_content["result"]["workloads"][0]["room"]["places"] == 1
+    assert there.structured_content["result"]["without_cluster"] is False
+    assert "needs room" not in there.content[0].text
+
+
 def test_an_answer_is_a_sentence_and_ten_lines_and_its_document_comes_once() -> None:
     async def ask(client: Client) -> Any:
         short = await client.call_tool("rollout", {"workload": [STUCK]})

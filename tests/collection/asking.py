@@ -15,12 +15,15 @@ from planner.questions.gate import GateSettings, answer
 from tests.collection.clusters import CLUSTERS, HALVES
 from tests.collection.manifests import Case, Seen, cases
 
+NO_CLUSTER = "no cluster"
+
 
 class Outcome(StrEnum):
     PASSES = "passes"
     NOTHING = "rolls nothing"
     STUCK = "stuck"
     GROWTH = "needs growth"
+    ROOM = "needs room"
     NOT_KNOWN = "not known"
     REFUSED = "refused"
 
@@ -63,15 +66,17 @@ class Asked:
 
 
 def ask(snapshot: Snapshot, cluster: str, case: Case) -> Asked:
-    """The gate's answer in few words."""
+    """The gate's answer in few words; `NO_CLUSTER` as cluster: the room that its rollouts need wherever they run."""
+    is_alone = cluster == NO_CLUSTER
     try:
-        found = answer(snapshot, GateSettings(manifest=case.text))
+        found = answer(snapshot, GateSettings(manifest=case.text, without_cluster=is_alone))
     except NotKnownError as error:
         return Asked(case=case, cluster=cluster, outcome=Outcome.NOT_KNOWN, sentence=str(error))
     except HeadroomError as error:
         return Asked(case=case, cluster=cluster, outcome=Outcome.REFUSED, sentence=str(error))
     passing = Outcome.PASSES if found.workloads else Outcome.NOTHING
     outcome = passing if found.passes else _OF_STATUS[ExitStatus(found.exit_status)]
+    outcome = Outcome.ROOM if is_alone and outcome is Outcome.GROWTH else outcome
     said = [str(one.sentence) for one in found.workloads]
     return Asked(
         case=case, cluster=cluster, outcome=outcome, workloads=len(found.workloads),
@@ -81,13 +86,13 @@ def ask(snapshot: Snapshot, cluster: str, case: Case) -> Asked:
 
 @cache
 def everything(cluster: str) -> tuple[Asked, ...]:
-    """Every manifest asked of one cluster."""
-    snapshot = CLUSTERS[cluster]()
+    """Every manifest asked of one cluster, or of none."""
+    snapshot = CLUSTERS["empty" if cluster == NO_CLUSTER else cluster]()
     return tuple(ask(snapshot, cluster, case) for case in cases())
 
 
 def as_tables() -> str:
-    """Two tables: what may be said of the manifests, and what each cluster says of all of them."""
+    """Three tables: what may be said of the manifests, what each cluster says of all of them, and what is said without one."""
     lines = ["| what is true of them | manifests | kinds |", "| --- | ---: | --- |"]
     for seen, why in dict.fromkeys(
         (case.seen, case.why) for case in sorted(cases(), key=lambda case: list(Seen).index(case.seen))
@@ -95,13 +100,17 @@ def as_tables() -> str:
         group = [case for case in cases() if (case.seen, case.why) == (seen, why)]
         kinds = sorted({case.kind for case in group})
         lines.append(f"| {seen}{': ' if why else ''}{why} | {len(group)} | {', '.join(kinds)} |")
-    outcomes = list(Outcome)
+    outcomes = [one for one in Outcome if one is not Outcome.ROOM]
     lines += ["", f"| cluster | {' | '.join(outcomes)} | passes unseen |", f"| --- |{' ---: |' * (len(outcomes) + 1)}"]
     for cluster in CLUSTERS:
         asked = everything(cluster)
         counts = Counter(one.outcome for one in asked)
         faults = sum(bool(one.fault) for one in asked)
         lines.append(f"| {cluster} | {' | '.join(str(counts[one]) for one in outcomes)} | {faults} |")
+    alone = Counter(one.outcome for one in everything(NO_CLUSTER))
+    said = {one: "needs no room" if one is Outcome.PASSES else str(one) for one in Outcome if one is not Outcome.GROWTH}
+    lines += ["", f"| without a cluster | {' | '.join(said.values())} |", f"| --- |{' ---: |' * len(said)}"]
+    lines.append(f"| manifests | {' | '.join(str(alone[one]) for one in said)} |")
     return "\n".join(lines) + "\n"
 
 

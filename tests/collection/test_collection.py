@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.architecture.tree import ROOT
-from tests.collection.asking import Asked, Outcome, everything, with_tables
+from tests.collection.asking import NO_CLUSTER, Asked, Outcome, everything, with_tables
 from tests.collection.clusters import CLUSTERS
 from tests.collection.manifests import Seen, cases
 
@@ -61,3 +61,38 @@ def test_a_pass_that_does_not_count_is_a_fault() -> None:
     blind = Asked(case=case, cluster="roomy", outcome=Outcome.PASSES, workloads=1, gpus=0)
     assert blind.fault == "passes with 0 GPUs of 2"
     assert Asked(case=case, cluster="nodes only", outcome=Outcome.PASSES, workloads=1, gpus=2).fault
+
+
+BY_HAND = {
+    "deployment": (Outcome.ROOM, "room for 1 more pod"),  # 3 replicas: 25 % surges by 1, and none may be missing
+    "deployment-gpus": (Outcome.ROOM, "room for 1 more pod (2 GPUs"),
+    "deployment-of-none": (Outcome.PASSES, "rolls nothing out at 0 replicas; at 1 it needs room for 1 more pod"),
+    "deployment-recreate": (Outcome.PASSES, "needs no spare room"),
+    "deployment-no-surge": (Outcome.PASSES, "needs no spare room"),
+    "statefulset-gpus": (Outcome.PASSES, "needs no spare room"),
+    "daemonset": (Outcome.PASSES, "needs no spare room"),
+    "job-parallel": (Outcome.NOTHING, "rolls nothing out"),
+    "rollout-blue-green": (Outcome.ROOM, "room for 2 more pods"),
+    "lws": (Outcome.PASSES, "needs no spare room"),  # one group, which goes before its successor comes
+    "raycluster": (Outcome.NOTHING, "rolls nothing out"),  # its pods stay as they are
+    "trainjob": (Outcome.NOT_KNOWN, "TrainJob"),
+}
+"""Manifest → what is said of it without a cluster, worked out by hand."""
+
+
+def test_what_is_said_without_a_cluster_is_what_was_worked_out_by_hand() -> None:
+    asked = {one.case.name: one for one in everything(NO_CLUSTER)}
+    assert len(asked) == len(cases())
+    said = {name: (asked[name].outcome, words in asked[name].sentence) for name, (_, words) in BY_HAND.items()}
+    assert said == {name: (outcome, True) for name, (outcome, _) in BY_HAND.items()}
+
+
+def test_nothing_passes_unseen_without_a_cluster() -> None:
+    """What isn't known, and what an API server refuses, is so without a cluster too; a Job rolls nothing out, whoever places its pods."""
+    wrong = [
+        f"{one.case.name}: {one.outcome}: {one.sentence[:200]}"
+        for one in everything(NO_CLUSTER)
+        if (one.case.seen is Seen.REFUSED) is not (one.outcome is Outcome.REFUSED)
+        or (one.case.seen is Seen.NOT_KNOWN and one.passed and one.case.kind != "Job")
+    ]
+    assert not wrong, "\n".join(wrong)

@@ -9,7 +9,10 @@ from typing import Any, Final
 
 import pytest
 
+from planner.questions import rollout
 from planner.questions.gate import GateSettings, answer
+from planner.questions.rollout import RolloutSettings
+from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import asked, asked_together
 from planner.remedies.tightest_cluster import Files, Place
 from planner.remedies.without_cluster import without_cluster
@@ -171,6 +174,20 @@ def test_the_gate_passes_on_a_cluster_with_that_room_and_not_with_one_place_less
         assert not answer(files.cluster(counts, found.places[1:]), settings).passes
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_cluster_without_that_room_names_it_and_one_with_it_does_not(name: str) -> None:
+    places, objects = CASES[name]
+    files = files_of(objects)
+    (key,) = files.workloads
+    found = asked(files, key)
+    counts = {key: found.need.replicas}
+    settings = RolloutSettings(workloads=(key,))
+    (stuck,) = rollout.answer(files.cluster(counts), settings).workloads
+    assert (stuck.room.sentence if stuck.room else "") == (found.need.sentence if places else "")
+    (enough,) = rollout.answer(files.cluster(counts, found.places), settings).workloads
+    assert enough.room is None
+
+
 def test_every_case_is_played_and_both_answers_are_among_them() -> None:
     needs = [places for places, _ in CASES.values()]
     assert len(needs) >= 60
@@ -228,9 +245,60 @@ def test_pods_that_have_to_be_near_to_pods_of_no_file_are_not_known() -> None:
     assert [part.room.need for part in found.parts if part.room] == [Need.ROOM, Need.ROOM]
 
 
-def test_a_claim_of_devices_without_its_class_is_not_known() -> None:
-    devices = workload(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
-    assert need_of(devices).room.need is Need.UNKNOWN
+DEVICE_CLASS: Final[Object] = {
+    "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.nvidia.com"},
+    "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
+}  # fmt: skip
+A100: Final = "device.attributes['gpu.nvidia.com'].productName == 'A100' && device.capacity['gpu.nvidia.com'].memory.compareTo(quantity('40Gi')) >= 0"
+DEVICES: Final = [{"name": "gpu", "resourceClaimTemplateName": "two"}]
+
+
+def claim_template(*selectors: str, number: int = 2, **more: Any) -> Object:
+    exactly = {
+        "deviceClassName": "gpu.nvidia.com",
+        "count": number,
+        "selectors": [{"cel": {"expression": one}} for one in selectors],
+    }
+    return {
+        "apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate", "metadata": {"name": "two", "namespace": "ml"},
+        "spec": {"spec": {"devices": {"requests": [{"name": "gpu", "exactly": {**exactly, **more}}]}}},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("strategy", [rolling(1, 0), rolling(0, 1), {"type": "Recreate"}])
+@pytest.mark.parametrize("selectors", [(), (A100,)])
+def test_devices_of_claims_stand_on_the_nodes_that_hold_the_pods(strategy: Object, selectors: tuple[str, ...]) -> None:
+    part = need_of(DEVICE_CLASS, claim_template(*selectors), workload(2, strategy, resourceClaims=DEVICES))
+    if strategy == rolling(1, 0):
+        said = "needs room for 1 more pod (2 devices of DeviceClass gpu.nvidia.com, 2 CPU, 8 GiB on one node) while it rolls out"
+        assert said in str(part.sentence)
+        assert part.room.places == 1
+    else:
+        assert part.room.need is Need.NOTHING
+    assert not part.room.is_proven
+
+
+@pytest.mark.parametrize(
+    ("objects", "lacks"),
+    [
+        ([], "ResourceClaimTemplate two isn't in the files"),
+        ([claim_template()], "DeviceClass gpu.nvidia.com isn't in the files"),
+        (
+            [DEVICE_CLASS, claim_template("device.attributes['gpu.nvidia.com'].productName.matches('A.*')")],
+            "which device the selectors",
+        ),
+        ([DEVICE_CLASS, claim_template("device.driver == 'other.example.com'")], "which device the selectors"),
+    ],
+)
+def test_devices_that_nothing_tells_are_not_known(objects: list[Object], lacks: str) -> None:
+    part = need_of(*objects, workload(resourceClaims=DEVICES))
+    assert part.room.need is Need.UNKNOWN
+    assert lacks in str(part.sentence)
+
+
+def test_a_claim_that_pods_share_is_not_known() -> None:
+    shared = workload(resourceClaims=[{"name": "gpu", "resourceClaimName": "one"}])
+    assert "ResourceClaim one is shared by its pods" in str(need_of(shared).sentence)
 
 
 def test_a_limit_range_of_the_files_says_what_pods_request() -> None:
@@ -335,6 +403,21 @@ def test_a_kind_whose_rollout_is_not_played_is_not_known() -> None:
     clones = workload() | {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet"}
     del clones["spec"]["strategy"]
     assert need_of(clones).verdict is Verdict.UNKNOWN
+
+
+def test_more_workloads_at_once_than_are_played_are_told_each_alone() -> None:
+    text = "\n---\n".join(json.dumps(workload(name=f"app-{number}")) for number in range(TOGETHER.most + 1))
+    found = without_cluster(text, namespace="default", minor=36)
+    assert (
+        str(found.together_sentence)
+        == "together: not known: of 9 workloads at once nothing is asked: 8 is the most; each alone is answered"
+    )
+    assert len(found.parts) == TOGETHER.most + 1
+    assert found.room is None
+    fewer = text.rpartition("\n---\n")[0]
+    assert "they need room for 1 more pod" in str(
+        without_cluster(fewer, namespace="default", minor=36).together_sentence
+    )
 
 
 # ── several at once ──────────────────────────────────────────────────────────────────────────────────────────────────

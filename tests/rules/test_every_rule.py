@@ -45,6 +45,8 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/custom_fields.py": "tests/inventory/test_field_validation.py",
     "planner/inventory/stored.py": "tests/history/test_kept.py",
     "planner/kubernetes/attaching.py": "tests/rollout/test_volumes_elsewhere.py",
+    "planner/remedies/made_devices.py": "tests/remedies/test_room_without_cluster.py",
+    "planner/remedies/room_of_stuck.py": "tests/remedies/test_room_of_stuck.py",
     "planner/remedies/levered.py": "tests/questions/test_plan.py",
     "planner/remedies/plan_nodes.py": "tests/questions/test_plan.py",
     "planner/remedies/plan_search.py": "tests/questions/test_plan.py",

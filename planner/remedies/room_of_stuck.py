@@ -1,0 +1,147 @@
+"""The room that a stuck rollout needs wherever it runs, named beside its answer on a cluster: what the gate says of the same object without one.
+
+The objects are written anew out of the snapshot, with what its pods request once they are admitted; then all goes the way of a manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from planner.capacity.gated import GatedWorkload
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.ground.vocabulary import IN_TREE_DRIVERS, STORAGE_API
+from planner.inventory.change import claim_document, document_of
+from planner.inventory.manifest import Object
+from planner.kubernetes.kinds import PLAYED
+from planner.kubernetes.records import PersistentVolume, Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.versions import RECORDED, minor_of
+from planner.remedies.needed_room import asked
+from planner.remedies.tightest_cluster import Files, admitted_template
+from planner.rollout.admission import Admission
+from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict
+from planner.rollout.prepared import Scenario, prepare
+from planner.rollout.room_need import Need, RoomNeed
+from planner.rollout.run import Revision
+
+_OF_POD: Final = {
+    "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "hostNetwork", "priorityClassName", "runtimeClassName",
+    "nodeName", "resourceClaims", "schedulerName",
+}  # fmt: skip
+_OF_VOLUME: Final = {"name", "persistentVolumeClaim", "ephemeral", *IN_TREE_DRIVERS}
+_OF_CONTAINER: Final = {"name", "resources", "restartPolicy"}
+_OF_PORT: Final = {"containerPort", "hostPort", "protocol"}
+_REASONS: Final = (*GROWING_REASONS, Reason.VOLUME_ATTACHED)
+
+
+def with_room(result: RolloutResult, snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
+    """`result` with the room of each workload that is stuck for want of room; of others it isn't worked out."""
+    if result.verdict is not Verdict.STUCK or result.reason not in _REASONS or not scenario.with_remedies:
+        return result
+    prepared = prepare(snapshot, scenario)
+    revisions = {one.after.key: one for one in prepared.revisions}
+    parts = tuple(
+        replace(part, room=_room(prepared.snapshot, revisions[part.workload]))
+        if part.verdict is Verdict.STUCK and part.reason in _REASONS and part.workload in revisions
+        else part
+        for part in result.workloads
+    )
+    return replace(result, workloads=parts)
+
+
+def with_room_of_part(part: GatedWorkload, snapshot: Snapshot, revision: Revision) -> GatedWorkload:
+    """The same of what the gate says of one workload."""
+    is_asked = part.verdict is Verdict.STUCK and part.reason in _REASONS
+    return replace(part, room=_room(snapshot, revision)) if is_asked else part
+
+
+def _room(snapshot: Snapshot, revision: Revision) -> RoomNeed | None:
+    """What its rollout needs beyond the nodes that hold it exactly; None where that isn't known, and where it needs nothing.
+
+    The tightest cluster's old pods request what its new ones do: of a change of requests or replicas it would say too little.
+    """
+    before, after = revision.before, revision.after
+    if before is None or revision.placed is not None or after.traits not in PLAYED or after.template_of:
+        return None
+    if before.replicas != after.replicas or _asks(before) != _asks(after):
+        return None
+    items = list(_objects(snapshot, after))
+    try:
+        files = Files(
+            json.dumps({"kind": "List", "items": items}),
+            namespace=after.namespace,
+            minor=minor_of(snapshot) or RECORDED,
+        )
+        need = asked(files, after.key, with_cures=False).need
+    except HeadroomError:  # an object that the cluster has and an API server of today refuses
+        return None
+    return need if need.need in (Need.ROOM, Need.SAME_NODE, Need.NEVER) else None
+
+
+def _asks(workload: Workload) -> list[dict[str, int]]:
+    return [dict(pod_requests(template.spec)) for template, _ in workload.templates]
+
+
+# ── the objects ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def _objects(snapshot: Snapshot, workload: Workload) -> Iterator[Object]:
+    """The workload, and the claims that its pods share, each with its volume, class and driver."""
+    kind = workload.traits
+    document = {"apiVersion": f"{kind.group}/{kind.version}", **document_of(workload)}
+    admission = Admission(snapshot)
+    holders = [document["spec"]]
+    if workload.groups is not None:
+        parts = document["spec"]["leaderWorkerTemplate"]
+        holders = [{"template": one} for one in (parts.get("leaderTemplate"), parts["workerTemplate"]) if one]
+    for holder, (template, _) in zip(holders, workload.templates, strict=False):
+        spec = admission.prepare(workload.namespace, template.spec, template.labels)
+        holder["template"]["spec"] = admitted_template(_placed(holder["template"]["spec"]), spec)
+    yield document
+    names = {volume.claim_name for volume in workload.template.spec.volumes if volume.claim_name}
+    classes = set[str]()
+    for claim in snapshot.persistent_volume_claims:
+        if claim.namespace == workload.namespace and claim.name in names:
+            metadata = {"name": claim.name, "namespace": claim.namespace}
+            spec_of = {**claim_document(claim.template)["spec"], "volumeName": claim.volume_name}
+            yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec_of}
+            yield from (_volume(one) for one in snapshot.persistent_volumes if one.name == claim.volume_name)
+            classes.add(claim.template.storage_class_name or "")
+    for storage in snapshot.storage_classes:
+        if storage.name in classes:
+            yield {"apiVersion": STORAGE_API, "kind": "StorageClass", "metadata": {"name": storage.name},
+                   "provisioner": storage.provisioner, "volumeBindingMode": storage.volume_binding_mode}  # fmt: skip
+    for driver in snapshot.csi_drivers if names else ():
+        yield {"apiVersion": STORAGE_API, "kind": "CSIDriver", "metadata": {"name": driver.name},
+               "spec": {"attachRequired": driver.attaches}}  # fmt: skip
+
+
+def _placed(spec: Object) -> Object:
+    """Of a pod's spec what tells where it may run: a snapshot has the rest sealed, which an API server would refuse."""
+    kept = {name: one for name, one in spec.items() if name in _OF_POD}
+    kept["volumes"] = [
+        {key: one for key, one in volume.items() if key in _OF_VOLUME}
+        for volume in spec.get("volumes") or ()
+        if len(_OF_VOLUME & set(volume)) > 1
+    ]
+    for field in ("containers", "initContainers"):
+        kept[field] = [
+            {"image": "image", **{name: one for name, one in container.items() if name in _OF_CONTAINER},
+             "ports": [{name: one for name, one in port.items() if name in _OF_PORT} for port in container.get("ports") or ()]}
+            for container in spec.get(field) or ()
+        ]  # fmt: skip
+    return kept
+
+
+def _volume(volume: PersistentVolume) -> Object:
+    spec: Object = {"accessModes": list(volume.access_modes), "capacity": {"storage": str(volume.capacity_bytes)}}
+    if volume.is_local:
+        spec["local"] = {"path": "/made"}
+    elif volume.is_san:
+        spec["iscsi"] = {"targetPortal": "made", "iqn": volume.handle or "made", "lun": 0}
+    elif volume.csi_driver:
+        spec["csi"] = {"driver": volume.csi_driver, "volumeHandle": volume.handle or volume.name}
+    else:
+        spec["nfs"] = {"server": "made", "path": "/"}
+    return {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume.name}, "spec": spec}

@@ -1,0 +1,49 @@
+"""A manifest in the place of a cluster: pasted under *Another cluster*, its rollout opens with the room that it needs."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from planner.remedies.without_cluster import GIVEN
+from tests.architecture.tree import ROOT
+from tests.pages.visiting import said, visit
+
+FILES = ROOT / "tests/remedies/no_cluster"
+CLAIM = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: ml}\n"
+
+
+def pasted(text: str) -> AppTest:
+    app = visit("inventory")
+    next(one for one in app.text_area if one.label == "Manifest").set_value(text)
+    return next(one for one in app.button if one.label == "Ask without a cluster").click().run()
+
+
+def test_the_rollout_page_opens_with_the_room_it_needs() -> None:
+    app = pasted((FILES / "one-gpu-defaults.yaml").read_text())
+    assert app.selectbox(key="workload").value == "Deployment/speech/diarizer"
+    words = said(app)
+    assert str(GIVEN) in words
+    assert (
+        "Wherever it runs, Deployment/speech/diarizer needs room for 1 more pod (1 GPU, 4 CPU, 16 GiB on one node) while it rolls out."
+        in words
+    )
+    assert app.selectbox(key="cluster").value == "no cluster"
+
+
+def test_what_needs_none_completes_there_and_names_none() -> None:
+    app = pasted((FILES / "four-replicas-defaults.yaml").read_text())
+    words = said(app)
+    assert str(GIVEN) in words
+    assert "Wherever it runs" not in words
+    assert "completes" in words.lower()
+
+
+def test_what_rolls_nothing_out_is_told_where_it_was_pasted() -> None:
+    app = pasted(CLAIM)
+    assert "the manifest rolls nothing out" in said(app)
+    assert app.selectbox(key="cluster").value == "demo"
+
+
+def test_what_cannot_be_read_says_why() -> None:
+    assert "No manifest is given" in said(pasted(" "))
+    assert "stratgy" in said(pasted((FILES / "one-gpu-defaults.yaml").read_text().replace("replicas:", "stratgy:")))
