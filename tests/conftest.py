@@ -13,7 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from planner.ground import collector
-from tests import quick, seen
+from tests import prices_of_a_day, quick, seen
+
+prices_of_a_day.pin()
 
 # The same examples on every machine and in every run; a slow machine is not a failing test.
 HOUSE = settings(derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])

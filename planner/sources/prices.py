@@ -19,8 +19,6 @@ from planner.pricing.model import OwnedCommitment, PriceBook, PriceChange
 from planner.sources import bounded
 from planner.sources.data import data_folder
 
-SNAPSHOT_AS_OF: Final = "2026-07-16"
-SNAPSHOT_SOURCE: Final = f"price snapshot of {SNAPSHOT_AS_OF}"
 REFRESH_SOURCE: Final = "Cloud Billing Catalog"
 
 # Later tables win: rows taken apart go over totals.
@@ -34,6 +32,8 @@ TABLES: Final = (
     "gcp_commitment_prices.csv",
     "gcp_local_ssd_prices.csv",
 )
+TABLES_VARIABLE: Final = "HEADROOM_PRICE_TABLES"
+"""Names a folder with tables of another day: of those that come with the planner the ones that it has stand in their place."""
 LISTED: Final = tuple(cloud for cloud in CLOUDS if cloud.prices)
 _LARGEST_BYTES: Final = 64 * 1024 * 1024
 
@@ -45,9 +45,22 @@ def refreshed_file() -> Path:
 
 
 @lru_cache(maxsize=1)
+def snapshot_as_of() -> str:
+    """The newest day of the tables that come with the planner (ISO); each row has its own."""
+    header, *lines = _embedded("gcp_prices.csv").splitlines()
+    assert header.endswith(",as_of")
+    return max(line.rpartition(",")[2] for line in lines)
+
+
+def snapshot_source() -> str:
+    """``price snapshot of 2026-08-20``."""
+    return f"price snapshot of {snapshot_as_of()}"
+
+
+@lru_cache(maxsize=1)
 def _embedded_tables() -> tuple[PriceTable, ...]:
     tables = tuple(
-        read_table(_embedded(name), where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF, is_checked=True)
+        read_table(_embedded(name), where=name, source=snapshot_source(), as_of=snapshot_as_of(), is_checked=True)
         for name in TABLES
     )
     return (*tables, newer_totals(tables, load_changes()))
@@ -103,8 +116,8 @@ def embedded_book() -> PriceBook:
     """The price book that comes with the planner, and nothing else: the same on every machine."""
     return compose(
         _embedded_tables(),
-        as_of=SNAPSHOT_AS_OF,
-        source=SNAPSHOT_SOURCE,
+        as_of=snapshot_as_of(),
+        source=snapshot_source(),
         changes=load_changes(),
         lists=_embedded_lists(),
     )
@@ -141,12 +154,12 @@ def load_book(
     path = refreshed or refreshed_file()
     own_tables = [one if isinstance(one, PriceTable) else own_table(_read(one), one.name) for one in own]
     tables = _embedded_tables()
-    as_of, source = SNAPSHOT_AS_OF, SNAPSHOT_SOURCE
+    as_of, source = snapshot_as_of(), snapshot_source()
     if is_refreshed and (refreshed is not None or path.is_file()):
         newer = read_refreshed(path)
         newest = max(unit.as_of for unit in newer.units)
         tables, as_of = (*tables, newer), max(as_of, newest)
-        source = f"{REFRESH_SOURCE} of {newest} over the {SNAPSHOT_SOURCE}"
+        source = f"{REFRESH_SOURCE} of {newest} over the {snapshot_source()}"
     files = ((cloud, list_file(cloud)) for cloud in LISTED if is_refreshed)
     lists = (*_embedded_lists(), *(read_list_file(path, cloud) for cloud, path in files if path.is_file()))
     return compose(tables, own=own_tables, as_of=as_of, source=source, changes=load_changes(), lists=lists)
@@ -192,8 +205,10 @@ def load_changes() -> tuple[PriceChange, ...]:
 
 
 def _embedded(name: str) -> str:
-    """A table that came with the planner: nobody's input, so that no bound is looked up for it."""
-    return (data_folder() / "prices" / name).read_text("utf-8")
+    """A table that came with the planner: nobody's input, so that no bound is looked up for it; or that of another day in its place."""
+    other = Path(os.environ.get(TABLES_VARIABLE, "")) / name
+    is_other = bool(os.environ.get(TABLES_VARIABLE)) and other.is_file()
+    return (other if is_other else data_folder() / "prices" / name).read_text("utf-8")
 
 
 def _read(path: Path) -> str:

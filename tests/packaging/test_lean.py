@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from planner.cli import main
+from planner.sources.prices import TABLES_VARIABLE
 from tests.architecture.tree import ROOT, project_files
 from tests.seen import each
 
@@ -117,7 +118,8 @@ def here(words: tuple[str, ...]) -> list[Any]:
 
 def asked(lean: Path, folder: Path, *commands: tuple[str, ...]) -> list[list[Any]]:
     told = subprocess.run(
-        [lean / "python", "-c", PROGRAM], input=json.dumps(commands), cwd=folder, env={"PATH": f"{lean}:/usr/bin:/bin", "HOME": str(folder)},
+        [lean / "python", "-c", PROGRAM], input=json.dumps(commands), cwd=folder,
+        env={"PATH": f"{lean}:/usr/bin:/bin", "HOME": str(folder), TABLES_VARIABLE: os.environ[TABLES_VARIABLE]},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert told.returncode == 0, told.stderr

@@ -13,7 +13,7 @@ from planner.pricing.book import age_days, age_warning, format_units, read_table
 from planner.pricing.lists import read_list
 from planner.pricing.model import Component, PricingCategory, Provisioning, UnitKey, UnitPrice
 from planner.sources.data import data_folder
-from planner.sources.prices import SNAPSHOT_AS_OF, SNAPSHOT_SOURCE, TABLES, embedded_book
+from planner.sources.prices import TABLES, embedded_book, snapshot_as_of, snapshot_source
 from tests.pricing.books import own_table
 
 DAY = 86_400.0
@@ -146,7 +146,7 @@ def test_every_row_that_comes_with_the_planner_can_be_read() -> None:
     for name in TABLES:
         text = (folder / name).read_text("utf-8")
         strict, lazy = (
-            read_table(text, where=name, source=SNAPSHOT_SOURCE, as_of=SNAPSHOT_AS_OF, is_checked=is_checked)
+            read_table(text, where=name, source=snapshot_source(), as_of=snapshot_as_of(), is_checked=is_checked)
             for is_checked in (False, True)
         )
         assert dict(strict.machines) == dict(lazy.machines)
