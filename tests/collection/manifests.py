@@ -366,18 +366,25 @@ def _serving() -> Iterator[Case]:
             {"replicas": 2, "deploymentConfig": {"resources": {"gpu": "1"}}},
         ),
     )
+    roles = [
+        {"name": "p", "replicas": 2, "entryTemplate": template(1), "workerReplicas": 1, "workerTemplate": template(1)}
+    ]
+    serving = {"replicas": 1, "template": {"roles": roles}}
     yield _unknown(
         "kthena",
-        thing("workload.serving.volcano.sh/v1alpha1", "ModelServing", "ms", {"replicas": 2, "template": {"roles": []}}),
+        thing("workload.serving.volcano.sh/v1alpha1", "ModelServing", "ms", serving),
+        why="another scheduler places its pods",
     )
+    group = {"roles": [{"name": "a", "replicas": 1, "template": template(8)}]}
+    yield _case("rolebasedgroup", thing("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", "rbg", group), pods=1, gpus=8)
+    clique = {"name": "p", "spec": {"roleName": "p", "replicas": 2, "minAvailable": 1, "podSpec": pod_spec(1)}}
+    cliques = {"replicas": 1, "template": {"cliques": [clique]}}
+    yield _case("podcliqueset", thing("grove.io/v1alpha1", "PodCliqueSet", "pcs", cliques), pods=2, gpus=2)
+    shared = {**cliques["template"], "podCliqueScalingGroups": [{"name": "s", "cliqueNames": ["p"], "replicas": 2}]}
     yield _unknown(
-        "rolebasedgroup",
-        thing(
-            "workloads.x-k8s.io/v1alpha1",
-            "RoleBasedGroup",
-            "rbg",
-            {"roles": [{"name": "a", "replicas": 1, "template": template(8)}]},
-        ),
+        "podcliqueset-of-scaling-groups",
+        thing("grove.io/v1alpha1", "PodCliqueSet", "sg", {"replicas": 1, "template": shared}),
+        why=ELSEWHERE,
     )
 
 
