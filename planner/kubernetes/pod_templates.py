@@ -124,7 +124,8 @@ class Templated(Record):
     ----------
     plural : what the API server calls a list of them; "" where that is the kind in small letters, as English has it
     waits : how kubectl waits until its pods are there, as `planner.kubernetes.kinds.Kind.waits`; with ``{role}`` in it once
-        for each set, and the number is the first of its `counts`; "" where applying it makes no pods yet
+        for each set, and the number is the first of its `counts`; ``{groups}``: the number of groups; "" where applying it makes no
+        pods yet, or its pods come from another object
     groups : how many groups of its sets there are, all alike
     suspend : the field that, when true, keeps it from making pods; "" where it has none
     is_by_template : whether its pods change with their templates and numbers only, whatever else of it does
@@ -274,6 +275,7 @@ BASE_NAMESPACE: Final = "kserve"
 """Where one is looked for that the object's own namespace doesn't have: kserve `pkg/constants` `KServeNamespace`."""
 
 _ROLE: Final = "{role}"
+_GROUPS: Final = "{groups}"
 _BY_KIND: Final = {(row.kind, row.group): row for row in TEMPLATED}
 
 
@@ -329,6 +331,8 @@ def waits_of(row: Templated, sets: Sequence[FoundSet], groups: int) -> tuple[str
     """Each ``--for`` with which ``kubectl wait`` waits for these sets."""
     if _ROLE in row.waits:
         return tuple(f"{row.waits.replace(_ROLE, found_set.role)}{found_set.units}" for found_set in sets)
+    if _GROUPS in row.waits:
+        return (row.waits.replace(_GROUPS, str(groups)),)
     pods = str(groups * sum(found_set.count for found_set in sets)) if row.waits.endswith("=") else ""
     return (f"{row.waits}{pods}",) if row.waits else ()
 

@@ -114,6 +114,20 @@ KINDS = {
         "v1alpha1", {"schedulerName": "default-scheduler", "tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]},
         {"state": {"phase": "Running"}},  # else Volcano's own scheduler places it, and nothing is known
     ),
+    ("PodCliqueSet", "grove.io"): Kind(
+        "v1alpha1",
+        {"replicas": 2, "template": {"cliques": [{"name": "decode", "spec": {"podSpec": POD_SPEC}}]}},
+        {"replicas": 2, "availableReplicas": 2},
+    ),
+    ("RoleBasedGroup", "workloads.x-k8s.io"): Kind(
+        "v1alpha1", {"roles": [{"name": "decode", "replicas": 2, "template": TEMPLATE}]}, READY
+    ),
+    ("ModelServing", "workload.serving.volcano.sh"): Kind(
+        "v1alpha1",
+        {"schedulerName": "default-scheduler", "replicas": 1, "template": {"roles": [
+            {"name": "decode", "entryTemplate": TEMPLATE, "workerReplicas": 1, "workerTemplate": TEMPLATE}]}},
+        {"conditions": [{"type": "Available", "status": "True"}]},
+    ),
 }  # fmt: skip
 NO_PODS_YET = {("CronJob", "batch"), ("CronWorkflow", "argoproj.io"), ("RayCronJob", "ray.io")}
 GONE = {("ReplicaSet", "extensions")}  # no server has it any more

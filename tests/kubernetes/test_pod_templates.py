@@ -192,6 +192,10 @@ def test_what_is_waited_for_counts_the_pods_or_the_sets() -> None:
         'jsonpath={.status.replicatedJobsStatus[?(@.name=="workers")].ready}=2',
     )
     assert waits("CronJob", "batch", {"jobTemplate": {"spec": {"template": TEMPLATE}}}) == ()
+    clique = {"name": "decode", "spec": {"replicas": 4, "podSpec": TEMPLATE["spec"]}}
+    assert waits("PodCliqueSet", "grove.io", {"replicas": 2, "template": {"cliques": [clique]}}) == (
+        "jsonpath={.status.availableReplicas}=2",  # Grove counts sets there, not pods
+    )
 
 
 def test_a_kind_is_called_by_its_group_too() -> None:
