@@ -1,11 +1,13 @@
-"""Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names, or an LLM service's, laid over the
-configurations that it names.
+"""Pods whose template another object gives: a KServe model's, by the ServingRuntime that it names, an LLM service's, laid over the
+configurations that it names, or a TrainJob's, by its runtime.
 
 Of the snapshot's runtimes what their pods are is kept, sealed (`planner.inventory.sealed`); those of the manifest count before them. A
 model that names none is matched by KServe among all there are, by priority and age: that isn't modelled.
 
 Source: kserve `pkg/controller/v1alpha1/llmisvc/config_merge.go` `combineBaseRefsConfig`, `getConfig` (commit 0217bdab); `pkg/controller/v1beta1/inferenceservice/utils/utils.go` `GetServingRuntime` (the namespace's first, then the cluster's),
-`MergeRuntimeContainers`, `MergePodSpec`; `pkg/apis/serving/v1beta1/predictor_model.go` `RuntimeSupportsModel`.
+`MergeRuntimeContainers`, `MergePodSpec`; `pkg/apis/serving/v1beta1/predictor_model.go` `RuntimeSupportsModel`. Kubeflow's trainer
+`pkg/runtime/core/trainingruntime.go` `newRuntimeInfo` (commit 067e5c66), `pkg/runtime/framework/plugins/jobset/builder.go` `Trainer`
+(commit 08595084), `torch/torch.go` and `plainml/plainml.go` `EnforceMLPolicy`.
 """
 
 from __future__ import annotations
@@ -18,8 +20,17 @@ from planner.ground.errors import ChangeError
 from planner.inventory import wire
 from planner.inventory.sealed import fields_of, seal
 from planner.kubernetes.patches import merge
-from planner.kubernetes.pod_templates import BASE, BASE_NAMESPACE, RUNTIME_GROUP, RUNTIMES, Templated
+from planner.kubernetes.pod_templates import (
+    BASE,
+    BASE_NAMESPACE,
+    RUNTIME_GROUP,
+    RUNTIMES,
+    TRAINING_GROUP,
+    TRAINING_RUNTIMES,
+    Templated,
+)
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.updates import at
 
 Object = dict[str, Any]
 _NOT_OURS: Final = ("disabled", "multiModel", "workerSpec")
@@ -45,6 +56,8 @@ class Runtimes:
         model = part.get(updates.model) if updates is not None and isinstance(part, dict) else None
         if row.refers and isinstance(spec, dict):
             return self._over_bases(document, spec, row.refers)
+        if row.group == TRAINING_GROUP and isinstance(spec, dict):
+            return self._trained(document, spec)
         if updates is None or not isinstance(spec, dict) or not isinstance(part, dict) or not isinstance(model, dict):
             return None
         format_of, name = model.get("modelFormat"), model.get("runtime")
@@ -85,12 +98,35 @@ class Runtimes:
             return None
         return {**document, "spec": laid}
 
+    def _trained(self, document: Object, spec: Object) -> Object | None:
+        """A TrainJob with the Jobs of its runtime: those of its trainer are as many pods as it has nodes, and ask for what it says."""
+        name, kind = at(spec, "runtimeRef.name"), at(spec, "runtimeRef.kind") or "ClusterTrainingRuntime"
+        if not isinstance(name, str) or at(spec, "runtimeRef.apiGroup") not in (None, "", TRAINING_GROUP):
+            return None
+        kinds = {kind: TRAINING_RUNTIMES[kind]} if kind in TRAINING_RUNTIMES else {}
+        runtime = self._named(name, str(at(document, "metadata.namespace") or ""), kinds)
+        if runtime is None:
+            return None
+        resources, nodes = at(spec, "trainer.resourcesPerNode"), at(spec, "trainer.numNodes")
+        for job in runtime["jobs"]["replicatedJobs"]:
+            step = (at(job, "template.metadata.labels") or {}).get(_STEP)
+            if step is not None:
+                job["replicas"] = 1
+            number = nodes if nodes is not None else runtime["nodes"]
+            if step == "trainer" and number is not None:
+                job["template"]["spec"] |= {"parallelism": number, "completions": number}
+            for container in job["template"]["spec"]["template"]["spec"]["containers"]:
+                if container.get("name") == _TRAINED and resources:
+                    container["resources"] = resources
+        kept = {key: one for key, one in spec.items() if key not in ("runtimeRef", "trainer")}
+        return {**document, "spec": {**kept, "jobs": runtime["jobs"]}}
+
     def _base(self, name: str, namespace: str) -> Object | None:
         told = (self._told((BASE, place, name)) for place in (namespace, BASE_NAMESPACE))
         return next((one for one in told if one is not None), None)
 
-    def _named(self, name: str, namespace: str) -> Object | None:
-        for kind, is_namespaced in RUNTIMES.items():
+    def _named(self, name: str, namespace: str, kinds: Mapping[str, bool] = RUNTIMES) -> Object | None:
+        for kind, is_namespaced in kinds.items():
             for known, place, called in (*self._given, *self._there):
                 if (known, called) == (kind, name) and (not is_namespaced or place == namespace):
                     return self._told((known, place, called))
@@ -110,6 +146,8 @@ def is_runtime(document: Mapping[str, Any]) -> bool:
     """Whether an object is one."""
     group = str(document.get("apiVersion") or "").partition("/")[0]
     kind = document.get("kind")
+    if group == TRAINING_GROUP:
+        return kind in TRAINING_RUNTIMES
     return isinstance(kind, str) and (kind in RUNTIMES or kind == BASE) and group == RUNTIME_GROUP
 
 
@@ -119,6 +157,8 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     spec = document.get("spec")
     if is_runtime(document) and document.get("kind") == BASE:
         return json.dumps(_sealed_parts(spec)) if isinstance(spec, dict) and not spec.get("runtime") else ""
+    if is_runtime(document) and document.get("kind") in TRAINING_RUNTIMES:
+        return json.dumps(_training(spec)) if isinstance(spec, dict) and not _is_other_policy(spec) else ""
     if not is_runtime(document) or not isinstance(spec, dict) or any(spec.get(name) for name in _NOT_OURS):
         return ""
     if not isinstance(spec.get("containers"), list):
@@ -128,6 +168,41 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     each = [[one.get("name"), version] for one in formats for version in ("", str(one.get("version") or ""))]
     own = {key: one for key, one in spec.items() if key in fields_of(wire.PodSpec)}
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})
+
+
+_STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+_TRAINED: Final = "node"
+"""The container that a TrainJob's resources are given to."""
+
+
+def _is_other_policy(spec: Object) -> bool:
+    """Whether a runtime's pods are placed as a group, or are other ones than its template's: MPI's, Flux', elastic ones."""
+    policies = ("podGroupPolicy", "mlPolicy.mpi", "mlPolicy.flux", "mlPolicy.torch.elasticPolicy")
+    return any(at(spec, path) is not None for path in policies)
+
+
+def _training(spec: Object) -> Object | None:
+    """What is kept of a runtime of TrainJobs: how many nodes it has, and its Jobs with their pods' templates sealed; None of one
+    without."""
+    jobs, kept = at(spec, "template.spec.replicatedJobs"), []
+    for job in jobs if isinstance(jobs, list) else ():
+        template = at(job, "template.spec.template")
+        if not isinstance(at(template, "spec.containers"), list) or not all(
+            map(_is_object, template["spec"]["containers"])
+        ):
+            return None
+        own = {key: one for key, one in template["spec"].items() if key in fields_of(wire.PodSpec)}
+        pods = seal({"metadata": at(template, "metadata") or {}, "spec": own})
+        labels = {"labels": at(job, "template.metadata.labels") or {}}
+        kept.append({**job, "template": {"metadata": labels, "spec": {**job["template"]["spec"], "template": pods}}})
+    if not kept:
+        return None
+    nodes = (at(spec, "mlPolicy.numNodes") or 1) if _is_object(spec.get("mlPolicy")) else None
+    return {"nodes": nodes, "jobs": {**at(spec, "template.spec"), "replicatedJobs": kept}}
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 _POD_SPECS: Final = ("template", "worker")

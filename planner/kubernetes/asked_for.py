@@ -64,7 +64,8 @@ def untold(row: Templated | None, document: Document) -> Untold:
         return Untold(places=(), asked=())
     asked = accelerators_asked(own, apart=told)
     # a known kind's fields that are called so repeat what its containers ask for: KubeRay's resources: {GPU: 1}
-    named = tuple(one for one in asked if one.resource.lower() not in _PLAIN_NAMES)
+    counted = tuple(f"{place}." for place in row.composes(own).counted_at) if row.composes is not None else ()
+    named = tuple(one for one in asked if one.resource.lower() not in _PLAIN_NAMES and not one.path.startswith(counted))
     return Untold(places=places, asked=named)
 
 

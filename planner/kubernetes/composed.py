@@ -2,7 +2,8 @@
 
 Sources: kserve `pkg/apis/serving/v1alpha1/llm_inference_service_types.go`, `pkg/controller/v1alpha1/llmisvc/{config_merge,
 workload_multi_node,workload_single_node}.go` (commits 01bfd238, 0217bdab); argo-workflows `workflow/controller/{operator,steps,dag,
-workflowpod}.go`, `docs/fields.md` (read November 2026).
+workflowpod}.go`, `docs/fields.md` (read November 2026); dynamo `deploy/operator/api/{v1alpha1,v1beta1}` (commits 015d780b, 006b6e10);
+spark-operator `api/v1beta2/sparkapplication_types.go`, `defaults.go` (commits 07f3cecd, 0ac9ffe5).
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ class FoundSet(Record):
 
 class Composed(Record):
     """The sets of a document, and the places at which it has pods that its own fields don't tell; `refused`: why Kueue's webhook
-    doesn't take it, by the webhook's name."""
+    doesn't take it, by the webhook's name; `counted_at`: paths at which it names accelerators that the sets ask for."""
 
     sets: tuple[FoundSet, ...]
     untold: tuple[str, ...] = ()
+    counted_at: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
 
@@ -49,6 +51,11 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    """Those of a list that are mappings."""
+    return [one for one in _listed(value) if isinstance(one, Mapping)]
 
 
 def number_in(value: object) -> int | None:
@@ -114,6 +121,146 @@ def _pod(spec: object) -> Document | None:
     """A PodTemplateSpec of a PodSpec, None where it has no container of its own."""
     is_one = isinstance(spec, Mapping) and isinstance(spec.get("containers"), list) and spec["containers"]
     return {"spec": spec} if is_one else None
+
+
+# ── NVIDIA's DynamoGraphDeployment ───────────────────────────────────────────────────────────────────────────────────
+def dynamo_graph(document: Document) -> Composed:
+    """A set for each component, or service of v1alpha1: `replicas` pods, or as many groups of a pod on each of its nodes."""
+    spec = mapping(document.get("spec"))
+    components = [
+        (str(one.get("name")), f"spec.components[{place}]", one)
+        for place, one in enumerate(_mappings(spec.get("components")))
+    ]
+    services = [
+        (str(name), f"spec.services.{name}", mapping(one)) for name, one in mapping(spec.get("services")).items()
+    ]
+    found, untold = [], []
+    for name, path, part in (*components, *services):
+        template = _dynamo_template(part)
+        if template is None or mapping(part.get("resources")).get("claims"):
+            untold.append(path)
+            continue
+        nodes = (
+            _count(mapping(part["multinode"]).get("nodeCount"), 2) if isinstance(part.get("multinode"), Mapping) else 1
+        )
+        count = _count(part.get("replicas"), 1)
+        found.append(FoundSet(role=name.lower(), path=path, template=template, count=count * nodes, units=count))
+    return Composed(sets=tuple(found), untold=tuple(untold), counted_at=tuple(path for _, path, _ in services))  # fmt: skip
+
+
+def _dynamo_template(part: Document) -> Document | None:
+    """A component's pod template, or that which a service's fields make: its resources are those of its main container."""
+    given = part.get("podTemplate")
+    if isinstance(given, Mapping):
+        return given if _pod(given.get("spec")) is not None else None
+    extra, resources = mapping(part.get("extraPodSpec")), mapping(part.get("resources"))
+    if not extra and not resources:
+        return None
+    main = mapping(extra.get("mainContainer"))
+    own = mapping(main.get("resources"))
+    amounts = {
+        key: {**mapping(own.get(key)), **_dynamo_amounts(mapping(resources.get(key)))} for key in ("limits", "requests")
+    }
+    spec = {key: one for key, one in extra.items() if key != "mainContainer"}
+    spec["containers"] = [{**main, "name": "main", "resources": amounts}, *_listed(extra.get("containers"))]
+    more = mapping(part.get("extraPodMetadata"))
+    metadata = {key: {**mapping(part.get(key)), **mapping(more.get(key))} for key in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": spec}  # fmt: skip
+
+
+def _dynamo_amounts(item: Document) -> dict[str, Any]:
+    named = {
+        "cpu": item.get("cpu"),
+        "memory": item.get("memory"),
+        str(item.get("gpuType") or "nvidia.com/gpu"): item.get("gpu"),
+    }
+    return {name: amount for name, amount in (*named.items(), *mapping(item.get("custom")).items()) if amount}
+
+
+# ── Spark's SparkApplication ─────────────────────────────────────────────────────────────────────────────────────────
+_SPARK_PODS: Final = re.compile(
+    r"spark\.(kubernetes|dynamicAllocation|memory\.offHeap|((driver|executor)\.(?!extra|maxResultSize|log)))"
+)
+"""Properties of Spark that may change how many pods there are or what they ask for."""
+_SPARK_SIZE: Final = re.compile(r"(\d{1,9})([kmgt]?)(b|ib)?", re.IGNORECASE | re.ASCII)
+_MEBIBYTES: Final = {"": 1.0, "k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
+_LEAST_OVERHEAD_MEBIBYTES: Final = 384
+"""Source: spark `core/src/main/scala/org/apache/spark/resource/ResourceProfile.scala` `MEMORY_OVERHEAD_MIN_MIB`; the share of it,
+``docs/running-on-kubernetes.md`` `spark.kubernetes.memoryOverheadFactor`."""
+_SPARK_SPEC: Final = (
+    "affinity",
+    "tolerations",
+    "schedulerName",
+    "initContainers",
+    "hostNetwork",
+    "runtimeClassName",
+    "priorityClassName",
+)
+
+
+def spark_application(document: Document) -> Composed:
+    """Its driver, and the executors with which it begins; what its properties say of pods isn't told."""
+    spec = mapping(document.get("spec"))
+    untold = [f"spec.sparkConf[{name}]" for name in mapping(spec.get("sparkConf")) if _SPARK_PODS.match(str(name))]
+    if spec.get("mode") not in (None, "", "cluster"):
+        untold.append("spec.mode")
+    found = []
+    for role in ("driver", "executor"):
+        part, path = mapping(spec.get(role)), f"spec.{role}"
+        memory = _spark_memory(spec, part)
+        if memory is None:
+            untold.append(f"{path}.memory")
+        else:
+            count = 1 if role == "driver" else _executors(spec)
+            found.append(FoundSet(role=role, path=path, template=_spark_template(spec, part, memory), count=count))
+    return Composed(sets=tuple(found), untold=tuple(untold), counted_at=("spec.driver", "spec.executor"))
+
+
+def _executors(spec: Document) -> int:
+    """With dynamic allocation the most of its numbers to begin with (`Utils.getDynamicAllocationInitialExecutors`)."""
+    given, grows = mapping(spec.get("executor")).get("instances"), mapping(spec.get("dynamicAllocation"))
+    if grows.get("enabled") is not True:
+        return _count(given, 1)
+    return max(_count(given), _count(grows.get("initialExecutors")), _count(grows.get("minExecutors")))
+
+
+def spark_grows(document: Document) -> bool:
+    """Whether Spark's dynamic allocation may add executors to those that it begins with."""
+    spec = mapping(document.get("spec"))
+    grows = mapping(spec.get("dynamicAllocation"))
+    return grows.get("enabled") is True and _executors(spec) < _count(grows.get("maxExecutors"), 2**31)
+
+
+def _spark_memory(spec: Document, part: Document) -> str | None:
+    """What a pod of it asks for: its memory, and beside it at least 384 MiB, or a tenth, of what is no JVM two fifths."""
+    heap, beside = _mebibytes(part.get("memory") or "1g"), part.get("memoryOverhead")
+    is_other = str(spec.get("type")) in ("Python", "R")
+    share = str(spec.get("memoryOverheadFactor") or (0.4 if is_other else 0.1))
+    if heap is None or not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", share, re.ASCII):
+        return None
+    overhead = max(_LEAST_OVERHEAD_MEBIBYTES, int(heap * float(share))) if beside is None else _mebibytes(beside)
+    return None if overhead is None else f"{int(heap) + int(overhead)}Mi"
+
+
+def _mebibytes(value: object) -> float | None:
+    found = _SPARK_SIZE.fullmatch(str(value))
+    return int(found[1]) * _MEBIBYTES[found[2].lower()] if found else None
+
+
+def _spark_template(spec: Document, part: Document, memory: str) -> Document:
+    gpu = mapping(part.get("gpu"))
+    limits = {"memory": memory, "cpu": part.get("coreLimit"), str(gpu.get("name")): gpu.get("quantity")}
+    requests = {"memory": memory, "cpu": str(part.get("coreRequest") or part.get("cores") or 1)}
+    main = {"name": "spark", "volumeMounts": _listed(part.get("volumeMounts")), "securityContext": part.get("securityContext"),
+            "resources": {"limits": {name: amount for name, amount in limits.items() if amount}, "requests": requests}}  # fmt: skip
+    mounted = {one.get("name") for one in _mappings(part.get("volumeMounts"))}
+    own = {key: part[key] for key in _SPARK_SPEC if part.get(key)}
+    own["volumes"] = [one for one in _mappings(spec.get("volumes")) if one.get("name") in mounted]
+    own["nodeSelector"] = part.get("nodeSelector") or spec.get("nodeSelector")
+    own |= {"serviceAccountName": part.get("serviceAccount"), "securityContext": part.get("podSecurityContext")}
+    own["containers"] = [{key: one for key, one in main.items() if one}, *_listed(part.get("sidecars"))]
+    metadata = {key: mapping(part.get(key)) for key in ("labels", "annotations")}
+    return {"metadata": metadata, "spec": {key: one for key, one in own.items() if one}}
 
 
 # ── Argo's Workflow ──────────────────────────────────────────────────────────────────────────────────────────────────

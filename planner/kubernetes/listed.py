@@ -10,7 +10,14 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.kubernetes.kinds import PARTS, WORKLOADS, several
-from planner.kubernetes.pod_templates import BASE, RUNTIME_GROUP, RUNTIMES, TEMPLATED
+from planner.kubernetes.pod_templates import (
+    BASE,
+    RUNTIME_GROUP,
+    RUNTIMES,
+    TEMPLATED,
+    TRAINING_GROUP,
+    TRAINING_RUNTIMES,
+)
 
 
 class Listed(Record):
@@ -50,8 +57,9 @@ LISTED: Final = {
             for row in TEMPLATED if (row.kind, row.group) not in _READ and row.versions
         ),
         *(
-            Listed(kind=kind, group=RUNTIME_GROUP, resource=several(kind).lower(), versions=("v1alpha1",), is_namespaced=is_namespaced)
-            for kind, is_namespaced in RUNTIMES.items()
+            Listed(kind=kind, group=group, resource=several(kind).lower(), versions=("v1alpha1",), is_namespaced=is_namespaced)
+            for group, kinds in ((RUNTIME_GROUP, RUNTIMES), (TRAINING_GROUP, TRAINING_RUNTIMES))
+            for kind, is_namespaced in kinds.items()
         ),
         Listed(kind=BASE, group=RUNTIME_GROUP, resource=several(BASE).lower(), versions=("v1alpha2", "v1alpha1")),
     )

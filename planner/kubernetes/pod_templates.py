@@ -125,7 +125,7 @@ class Templated(Record):
     plural : what the API server calls a list of them; "" where that is the kind in small letters, as English has it
     waits : how kubectl waits until its pods are there, as `planner.kubernetes.kinds.Kind.waits`; with ``{role}`` in it once
         for each set, and the number is the first of its `counts`; ``{groups}``: the number of groups; "" where applying it makes no
-        pods yet, or its pods come from another object
+        pods yet
     groups : how many groups of its sets there are, all alike
     suspend : the field that, when true, keeps it from making pods; "" where it has none
     is_by_template : whether its pods change with their templates and numbers only, whatever else of it does
@@ -269,6 +269,9 @@ TEMPLATED: Final = tuple(map(_row, _TABLE["rows"]))
 RUNTIME_GROUP: Final = "serving.kserve.io"
 RUNTIMES: Final = {"ServingRuntime": True, "ClusterServingRuntime": False}
 """Kinds that give a model's pods their template → whether they are of a namespace; that one's come first."""
+TRAINING_GROUP: Final = "trainer.kubeflow.org"
+TRAINING_RUNTIMES: Final = {"TrainingRuntime": True, "ClusterTrainingRuntime": False}
+"""The same of kinds that give a TrainJob its Jobs."""
 BASE: Final = "LLMInferenceServiceConfig"
 """The kind whose fields others are laid over."""
 BASE_NAMESPACE: Final = "kserve"

@@ -250,7 +250,23 @@ def _kubeflow() -> Iterator[Case]:
     notebook = thing("kubeflow.org/v1", "Notebook", "nb", {"template": {"spec": pod_spec(1)}})
     yield _case("notebook", notebook, pods=1, gpus=1)
     runtime = {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 8, "resourcesPerNode": {"limits": {GPU: "8"}}}}
-    yield _unknown("trainjob", thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", runtime))
+    yield _unknown("trainjob", thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "tj", runtime), why=ELSEWHERE)
+    trained = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+               "spec": {"template": {"spec": {"containers": [container(0, name="node")]}}}}  # fmt: skip
+    parted = {
+        "mlPolicy": {"numNodes": 1},
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": trained}]}},
+    }
+    beside = thing("trainer.kubeflow.org/v1alpha1", "TrainingRuntime", "own", parted)
+    small = {"runtimeRef": {"name": "own", "kind": "TrainingRuntime"},
+             "trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {GPU: "4"}}}}  # fmt: skip
+    yield _case(
+        "trainjob-with-its-runtime",
+        thing("trainer.kubeflow.org/v1alpha1", "TrainJob", "tr", small),
+        beside,
+        pods=2,
+        gpus=8,
+    )
     parts: Object = {"template": {"spec": {"replicatedJobs": []}}}
     yield _unknown(
         "clustertrainingruntime", thing("trainer.kubeflow.org/v1alpha1", "ClusterTrainingRuntime", "torch", parts)
@@ -347,7 +363,17 @@ def _serving() -> Iterator[Case]:
         thing("apps.nvidia.com/v1alpha1", "NIMPipeline", "pipe", {"services": [{"name": "a", "spec": nim}]}),
     )
     dynamo = {"services": {"VllmWorker": {"replicas": 2, "resources": {"limits": {"gpu": "8"}}}}}
-    yield _unknown("dynamographdeployment", thing("nvidia.com/v1alpha1", "DynamoGraphDeployment", "dg", dynamo))
+    yield _case(
+        "dynamographdeployment", thing("nvidia.com/v1alpha1", "DynamoGraphDeployment", "dg", dynamo), pods=2, gpus=16
+    )
+    shared = {"components": [{"name": "w", "podTemplate": template(1), "experimental": {"gpuMemoryService": {}}}]}
+    yield _unknown(
+        "dynamographdeployment-of-shared-memory",
+        thing("nvidia.com/v1beta1", "DynamoGraphDeployment", "dm", shared),
+        why=ELSEWHERE,
+    )
+    model_of = {"url": "hf://m", "engine": "VLLM", "features": ["TextGeneration"], "resourceProfile": "nvidia-gpu-l4:2"}
+    yield _unknown("kubeai", thing("kubeai.org/v1", "Model", "ka", model_of), why=ELSEWHERE)
     yield _unknown(
         "seldondeployment",
         thing(
@@ -449,7 +475,9 @@ def _batch() -> Iterator[Case]:
     wrapped = {"components": [{"template": job("inner", 8)}]}
     yield _unknown("appwrapper", thing("workload.codeflare.dev/v1beta2", "AppWrapper", "aw", wrapped))
     spark = {"driver": {"cores": 1}, "executor": {"instances": 4, "gpu": {"name": GPU, "quantity": 1}}}
-    yield _unknown("sparkapplication", thing("sparkoperator.k8s.io/v1beta2", "SparkApplication", "sp", spark))
+    yield _case(
+        "sparkapplication", thing("sparkoperator.k8s.io/v1beta2", "SparkApplication", "sp", spark), pods=5, gpus=4
+    )
     yield _unknown(
         "flink", thing("flink.apache.org/v1beta1", "FlinkDeployment", "fl", {"taskManager": {"resource": {"cpu": 1}}})
     )

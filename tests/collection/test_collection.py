@@ -48,7 +48,7 @@ def test_what_is_not_known_names_its_kind_and_the_gpus_it_asks_for() -> None:
     asked = {one.case.name: one for one in everything("roomy")}
     for name, told in (
         ("trainjob", "8 × 8 nvidia.com/gpu"), ("nimservice", "4 × 8 nvidia.com/gpu"),
-        ("sparkapplication", "4 × 1"), ("unheard-of", "3 nvidia.com/gpu"),
+        ("unheard-of", "3 nvidia.com/gpu"),
     ):  # fmt: skip
         assert asked[name].case.kind in asked[name].sentence
         assert told in asked[name].sentence

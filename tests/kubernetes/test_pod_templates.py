@@ -116,7 +116,7 @@ def test_gangs_are_those_the_table_names() -> None:
     gangs = {row.kind: row.gang for row in TEMPLATED if row.gang is not Gang.NONE}
     assert gangs == {
         "LeaderWorkerSet": Gang.GROUP, "RayJob": Gang.WHOLE, "RayCronJob": Gang.WHOLE, "PyTorchJob": Gang.WHOLE, "MPIJob": Gang.WHOLE,
-        "Workflow": Gang.IN_TURN, "CronWorkflow": Gang.IN_TURN,
+        "Workflow": Gang.IN_TURN, "CronWorkflow": Gang.IN_TURN, "TrainJob": Gang.WHOLE, "PodCliqueSet": Gang.GROUP, "ModelServing": Gang.GROUP,
     }  # fmt: skip
     lws = templated("LeaderWorkerSet", "leaderworkerset.x-k8s.io/v1")
     assert lws is not None
@@ -275,9 +275,13 @@ def bare(row: Templated) -> dict[str, Any]:
     }
     for one in row.sets:
         if not one.is_optional:
-            put(document, f"{one.base}.{one.template}".lstrip("."), json.loads(json.dumps(TEMPLATE)))
+            template = json.loads(json.dumps(TEMPLATE["spec"] if one.is_spec else TEMPLATE))
+            put(document, f"{one.base}.{one.template}".lstrip("."), template)
     if row.kind == "JobSet":
         put(document, "spec.replicatedJobs[].name", "workers")  # without one its group names it
+    if row.kind == "DynamoGraphDeployment":  # its schema says how many nodes only where there are several
+        put(document, "spec.services{}.multinode", {})
+        put(document, "spec.services{}.resources.limits.gpu", "1")
     return document
 
 

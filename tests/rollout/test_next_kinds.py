@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from planner.kubernetes.composed import spark_application
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Snapshot
 from planner.questions.gate import GatedWorkload, GateSettings, answer
@@ -43,6 +44,52 @@ SERVING: Final = made("workload.serving.volcano.sh/v1alpha1", "ModelServing", {"
 ]}})  # fmt: skip
 
 
+def graph(version: str, **worker: Any) -> Object:
+    """A frontend without GPUs, and workers."""
+    if version == "v1beta1":
+        front = {"name": "Frontend", "type": "frontend", "podTemplate": {"spec": pod_spec(0)}}
+        return made(
+            "nvidia.com/v1beta1", "DynamoGraphDeployment", {"components": [front, {"name": "decode", **worker}]}
+        )
+    services = {
+        "Frontend": {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": "x"}}},
+        "decode": worker,
+    }
+    return made("nvidia.com/v1alpha1", "DynamoGraphDeployment", {"services": services})
+
+
+def spark(executors: int, gpus: int, **spec: Any) -> Object:
+    gpu = {"name": GPU, "quantity": gpus}
+    return made("sparkoperator.k8s.io/v1beta2", "SparkApplication", {
+        "type": "Python", "sparkVersion": "4.0.0", "driver": {"cores": 1, "memory": "2g"},
+        "executor": {"instances": executors, "cores": 2, "memory": "4g", "gpu": gpu}, **spec,
+    })  # fmt: skip
+
+
+def train_job(nodes: int, gpus: int, **spec: Any) -> Object:
+    trainer = {"numNodes": nodes, "resourcesPerNode": {"limits": {GPU: str(gpus)}}}
+    return made(
+        "trainer.kubeflow.org/v1alpha1", "TrainJob", {"runtimeRef": {"name": "torch"}, "trainer": trainer, **spec}
+    )
+
+
+def runtime(policy: Object | None = None, container: str = "node", **spec: Any) -> Object:
+    """As Kubeflow's own for PyTorch: one Job of one node, whose container the trainer's resources are given to."""
+    pods = {"spec": {"containers": [{"name": container, "image": "torch"}]}}
+    job = {
+        "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+        "spec": {"template": pods},
+    }
+    given = {"mlPolicy": policy or {"numNodes": 1, "torch": {"numProcPerNode": "auto"}}, **spec,
+             "template": {"spec": {"replicatedJobs": [{"name": "node", "template": job}]}}}  # fmt: skip
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {"name": "torch"},
+        "spec": given,
+    }
+
+
 def cluster(*objects: Object) -> Snapshot:
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}
     return read([node("n", 8), space, *objects])
@@ -61,6 +108,23 @@ def asked(one: Object, *there: Object) -> GatedWorkload:
         (roles("v1alpha1", 4, template={"spec": pod_spec(2)}), 8, Verdict.COMPLETES),
         (roles("v1alpha2", 5, standalonePattern={"template": {"spec": pod_spec(2)}}), 10, Verdict.STUCK),
         (SERVING, 8, Verdict.UNKNOWN),  # Volcano places them
+        (graph("v1beta1", replicas=4, podTemplate={"spec": pod_spec(2)}), 8, Verdict.COMPLETES),
+        (
+            graph("v1beta1", replicas=2, multinode={}, podTemplate={"spec": pod_spec(2)}),
+            8,
+            Verdict.COMPLETES,
+        ),  # 2 nodes, as its CRD writes
+        (graph("v1beta1", multinode={"nodeCount": 3}, podTemplate={"spec": pod_spec(3)}), 9, Verdict.STUCK),
+        (graph("v1alpha1", replicas=2, resources={"limits": {"gpu": "4"}}), 8, Verdict.COMPLETES),
+        (graph("v1alpha1", replicas=3, resources={"limits": {"gpu": "3"}}), 9, Verdict.STUCK),
+        (graph("v1alpha1", extraPodSpec={"mainContainer": pod_spec(8)["containers"][0]}), 8, Verdict.COMPLETES),
+        (spark(4, 2), 8, Verdict.COMPLETES),
+        (spark(3, 3), 9, Verdict.STUCK),
+        (
+            spark(1, 4, dynamicAllocation={"enabled": True, "initialExecutors": 2, "maxExecutors": 9}),
+            8,
+            Verdict.COMPLETES,
+        ),
     ],
 )
 def test_pods_and_gpus_are_counted_and_placed(given: Object, gpus: int, verdict: Verdict) -> None:
@@ -74,6 +138,16 @@ def test_pods_and_gpus_are_counted_and_placed(given: Object, gpus: int, verdict:
         (cliques(1, podCliqueScalingGroups=[{"name": "s", "cliqueNames": ["p"], "replicas": 2}]), "podCliqueScalingGroups"),
         (roles("v1alpha2", 1, leaderWorkerPattern={"size": 2, "template": {"spec": pod_spec(2)}}), "leaderWorkerPattern"),
         (roles("v1alpha1", 1, template={"spec": pod_spec(2)}, engineRuntimes=[{"profileName": "e"}]), "engineRuntimes"),
+        (graph("v1beta1", podTemplate={"spec": pod_spec(2)}, experimental={"failover": {}}), "experimental"),
+        (graph("v1beta1"), "spec.components[1]"),
+        (graph("v1alpha1", resources={"limits": {"gpu": "4"}}, checkpoint={"enabled": True}), "checkpoint"),
+        (graph("v1alpha1", resources={"limits": {"gpu": "4"}, "claims": [{"name": "c"}]}), "spec.services.decode"),
+        (spark(1, 1, sparkConf={"spark.executor.instances": "4"}), "spark.executor.instances"),
+        (spark(1, 1, batchScheduler="volcano"), "batchScheduler"),
+        (spark(1, 1, mode="client"), "spec.mode"),
+        (train_job(2, 4), "spec.runtimeRef"),
+        (made("ome.io/v1beta1", "InferenceService", {"model": {"name": "m"}, "runtime": {"name": "r"}, "engine": {}}), "spec.runtime"),
+        (made("kubeai.org/v1", "Model", {"url": "hf://m", "engine": "VLLM", "resourceProfile": "nvidia-gpu-l4:2"}), "spec.resourceProfile"),
     ],
 )  # fmt: skip
 def test_what_makes_other_pods_is_named(given: Object, place: str) -> None:
@@ -95,7 +169,54 @@ def test_a_change_of_one_that_is_there_is_not_played(given: Object) -> None:
     assert "isn't played" in str(found.sentence) or "isn't modelled" in str(found.sentence)
 
 
-@pytest.mark.parametrize("one", [cliques(1), roles("v1alpha2", 1), SERVING])
+@pytest.mark.parametrize(("nodes", "gpus", "verdict"), [(2, 4, Verdict.COMPLETES), (3, 3, Verdict.STUCK)])
+def test_a_train_job_is_as_many_pods_of_its_runtime_as_it_has_nodes(nodes: int, gpus: int, verdict: Verdict) -> None:
+    found = asked(train_job(nodes, gpus), runtime())
+    assert (found.more_gpus, found.is_told, found.verdict) == (nodes * gpus, True, verdict), found.sentence
+    together = f"{json.dumps(train_job(nodes, gpus))}\n---\n{json.dumps(runtime())}"
+    rows = answer(cluster(), GateSettings(manifest=together)).workloads
+    assert [(one.more_gpus, one.verdict) for one in rows] == [(nodes * gpus, verdict)]
+
+
+def test_what_a_train_job_leaves_out_is_its_runtimes() -> None:
+    found = asked(train_job(2, 4, trainer={}), runtime({"numNodes": 3}))
+    assert (found.more_gpus, found.is_told, found.verdict) == (0, True, Verdict.COMPLETES)
+    assert "3 pods" in str(found.sentence)
+    suspended = asked(train_job(2, 4, suspend=True), runtime())
+    assert "2 pods" in str(suspended.sentence)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        runtime({"mpi": {}}), runtime({"torch": {"elasticPolicy": {"maxNodes": 4}}}), runtime(podGroupPolicy={"volcano": {}}),
+    ],
+)  # fmt: skip
+def test_runtimes_of_other_policies_make_pods_that_are_not_told(other: Object) -> None:
+    found = asked(train_job(2, 4), other)
+    assert (found.verdict, found.is_told) == (Verdict.UNKNOWN, False)
+    assert "spec.runtimeRef" in str(found.sentence)
+
+
+def test_memory_of_sparks_pods_has_their_overhead() -> None:
+    """Two fifths of what is no JVM and at least 384 MiB beside each, unless it says how much."""
+    sets = {one.role: one for one in spark_application(spark(2, 1)).sets}
+    limits = {role: one.template["spec"]["containers"][0]["resources"]["limits"] for role, one in sets.items()}
+    assert limits == {"driver": {"memory": "2867Mi"}, "executor": {"memory": "5734Mi", GPU: 1}}
+    scala = spark_application(spark(2, 1, type="Scala")).sets
+    assert [one.template["spec"]["containers"][0]["resources"]["requests"]["memory"] for one in scala] == [
+        "2432Mi",
+        "4505Mi",
+    ]
+    said = spark(1, 1)
+    said["spec"]["executor"] |= {"memoryOverhead": "1g", "coreRequest": "500m"}
+    requests = spark_application(said).sets[1].template["spec"]["containers"][0]["resources"]["requests"]
+    assert requests == {"memory": "5120Mi", "cpu": "500m"}
+
+
+@pytest.mark.parametrize(
+    "one", [cliques(1), roles("v1alpha2", 1), SERVING, graph("v1beta1"), spark(1, 1), train_job(1, 1)]
+)
 def test_the_projects_version_is_named(one: Object) -> None:
     row = templated(one["kind"], one["apiVersion"])
     assert row is not None
