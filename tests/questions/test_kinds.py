@@ -98,15 +98,15 @@ FOREIGN: Final = {
     ),
     "DynamoGraphDeployment": (
         custom("DynamoGraphDeployment", "nvidia.com/v1alpha1",
-               {"services": {"Worker": {"replicas": 2, "resources": {"limits": {"gpu": "8"}}}}}),
+               {"services": {"Worker": {"replicas": 2, "resources": {"limits": {"gpu": "8"}}, "checkpoint": {"enabled": True}}}}),
         16,
-        "2 × 8 gpu at spec.services.Worker.resources.limits",
+        "those of spec.services.Worker.checkpoint come from another object",
     ),
     "SparkApplication": (
         custom("SparkApplication", "sparkoperator.k8s.io/v1beta2",
-               {"executor": {"instances": 4, "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}),
+               {"batchScheduler": "volcano", "executor": {"instances": 4, "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}),
         4,
-        "4 × 1 nvidia.com/gpu at spec.executor.gpu",
+        "those of spec.batchScheduler come from another object",
     ),
     "InferenceService with a runtime": (
         custom("InferenceService", "serving.kserve.io/v1beta1", {"predictor": {"minReplicas": 2, "model": EIGHT}}),
@@ -130,6 +130,27 @@ def test_what_asks_for_accelerators_unseen_is_not_known_at_every_door(name: str)
     [part] = gated(snapshot, document).workloads
     assert (part.verdict, part.is_told, part.more_gpus) == (Verdict.UNKNOWN, False, gpus)
     assert said in str(part.sentence)
+
+
+TOLD: Final = {
+    "DynamoGraphDeployment": custom("DynamoGraphDeployment", "nvidia.com/v1alpha1",
+        {"services": {"Worker": {"replicas": 2, "resources": {"limits": {"gpu": "4"}}}}}),
+    "SparkApplication": custom("SparkApplication", "sparkoperator.k8s.io/v1beta2",
+        {"executor": {"instances": 8, "memory": "512m", "coreRequest": "100m", "gpu": {"name": "nvidia.com/gpu", "quantity": 1}}}),
+    "PodCliqueSet": custom("PodCliqueSet", "grove.io/v1alpha1",
+        {"replicas": 2, "template": {"cliques": [{"name": "c", "spec": {"replicas": 4, "podSpec": ONE_GPU}}]}}),
+    "RoleBasedGroup": custom("RoleBasedGroup", "workloads.x-k8s.io/v1alpha2",
+        {"roles": [{"name": "r", "replicas": 8, "standalonePattern": {"template": {"spec": ONE_GPU}}}]}),
+}  # fmt: skip
+"""8 GPUs each."""
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_pods_that_their_own_object_tells_are_placed_at_every_door(name: str) -> None:
+    assert doors(cluster(gpus=8), TOLD[name]) == every(KNOWN)
+    assert doors(cluster(gpus=7), TOLD[name]) == every(STUCK)
+    [part] = gated(cluster(gpus=8), TOLD[name]).workloads
+    assert (part.more_gpus, part.is_told, part.is_placement_only) == (8, True, True)
 
 
 @pytest.mark.parametrize(
