@@ -66,12 +66,13 @@ def _gpu_use(called: Called) -> dict[str, Any]:
         mend = "Name one that scrapes DCGM's or AMD's exporter: --prometheus http://prometheus.example:9090"
         raise InputError("no Prometheus is given", where="--prometheus", mend=mend)
     from planner.sources.prometheus_gpus import gpu_use
+    from planner.sources.prometheus_tokens import token_use
 
     end, days, busy = called.snapshots[0].taken_at, called.values["days"], called.settings.busy_percent
-    token = called.values["prometheus_token_file"]
-    return {
-        "gpu_uses": ask_prometheus(url, token, lambda server: gpu_use(server, end=end, days=days, busy_percent=busy))
-    }
+    key = called.values["prometheus_token_file"]
+    tokens = ask_prometheus(url, key, lambda server: token_use(server, end=end, days=days))
+    asked = partial(gpu_use, end=end, days=days, busy_percent=busy, may_lack=bool(tokens))
+    return {"gpu_uses": ask_prometheus(url, key, asked), "token_uses": tokens}
 
 
 def _load(called: Called) -> dict[str, Any]:

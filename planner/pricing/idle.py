@@ -9,6 +9,7 @@ from typing import Final
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, usd
 from planner.inventory.gpu_use import GpuUse
+from planner.inventory.token_use import TokenUse
 from planner.kubernetes.accelerators import model_named, once
 from planner.kubernetes.nodes import NO_POOL, gpu_model, is_virtual, node_pool
 from planner.kubernetes.owners import workload_keys
@@ -20,6 +21,8 @@ from planner.pricing.bill import NAMESPACE, held_by_node
 from planner.pricing.cents import shared_out
 from planner.pricing.cluster import NodeCost
 from planner.pricing.gpu_parts import amounts_on, gpu_parts
+from planner.pricing.model import PriceBook
+from planner.pricing.token_cost import TokenCost, token_costs, tokens_sentence
 
 
 class HeldIdle(Record):
@@ -78,6 +81,7 @@ class IdleAnswer(Record):
     unpriced_pods: int  # idle ones without a price: in no sum
     until: float
     units: tuple[IdleUnits, ...] = ()
+    tokens: tuple[TokenCost, ...] = ()  # what tokens cost, where they were counted
 
 
 def idle_gpus(
@@ -120,6 +124,13 @@ def idle_gpus(
         until=until,
     )
     return replace(result, sentence=Text(_said(result)))
+
+
+def with_tokens(found: IdleAnswer, snapshot: Snapshot, uses: Iterable[TokenUse], book: PriceBook) -> IdleAnswer:
+    """The answer with what tokens cost, where any were served."""
+    lines = token_costs(snapshot, uses, book)
+    said = tokens_sentence(lines)
+    return replace(found, tokens=lines, sentence=Text(f"{found.sentence}. {said}")) if said else found
 
 
 def _units(

@@ -14,7 +14,8 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
 from planner.pricing.bill import cost_cluster
-from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus
+from planner.pricing.idle import HeldIdle, IdleAnswer, IdleUnits, idle_gpus, with_tokens
+from planner.pricing.token_cost import COLUMNS, TokenCost
 from planner.questions.question import NOTHING, Given, Question, Want, known_book
 
 
@@ -44,7 +45,8 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
             "nobody says how busy GPUs are", mend="Name a Prometheus that scrapes DCGM's or AMD's exporter"
         )
     cost = cost_cluster(known_book(given), snapshot)
-    return idle_gpus(snapshot, given.gpu_uses, cost.nodes, settings.idle_minutes * 60)
+    found = idle_gpus(snapshot, given.gpu_uses, cost.nodes, settings.idle_minutes * 60)
+    return with_tokens(found, snapshot, given.token_uses, known_book(given)) if given.token_uses else found
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,6 +110,7 @@ _UNITS: Final[Listing[IdleAnswer, IdleUnits]] = Listing(
         Column("nobody_asked_for", lambda one: one.free, metric="gpus_nobody_asked_for", unit=_noun),
     ),
 )
+_TOKENS: Final[Listing[IdleAnswer, TokenCost]] = Listing(name="tokens", title="what tokens cost", columns=COLUMNS)
 
 QUESTION: Final = Question(
     name="idle",
@@ -119,7 +122,7 @@ QUESTION: Final = Question(
         Figure("", lambda found: found.free, label="Nobody asked for"),
         Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
     ),
-    listings=(_PODS, _WORKLOADS, _UNITS),
+    listings=(_PODS, _WORKLOADS, _UNITS, _TOKENS),
     about="""GPUs that pods hold and don't use: whose, since when, and what they cost a month; GPUs that nobody asked for apart.
 
     Read from a Prometheus: DCGM_FI_PROF_GR_ENGINE_ACTIVE, DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED, or AMD's

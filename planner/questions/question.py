@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by whoever gi
     from planner.inventory.gpu_use import GpuUse
     from planner.inventory.pool_limits import PoolLimits
     from planner.inventory.queue_runs import Lengths
+    from planner.inventory.token_use import TokenUse
     from planner.inventory.usage import Usage
     from planner.pricing.model import PriceBook
     from planner.spot.assumptions import Life
@@ -63,6 +64,7 @@ class Given(Record):
     gaps: tuple[Life, ...] = ()  # observed times from a loss until a spot VM was to be had again
     own_history: OwnHistory | None = None  # of one's own spot nodes; its lives and gaps count where none are given
     gpu_uses: tuple[GpuUse, ...] | None = None  # how busy GPUs were
+    token_uses: tuple[TokenUse, ...] = ()  # what models served
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
     runs: Lengths | None = None  # how long Jobs held quota before

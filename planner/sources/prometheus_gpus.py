@@ -35,8 +35,11 @@ _POINTS: Final = 200  # a request: many GPUs at a time
 Key = tuple[str, str, str]  # namespace, pod, GPU
 
 
-def gpu_use(server: Prometheus, *, end: float, days: int, busy_percent: float) -> tuple[GpuUse, ...]:
-    """Every GPU by the pod that held it in the `days` before `end`; each step counts with its highest reading.
+def gpu_use(
+    server: Prometheus, *, end: float, days: int, busy_percent: float, may_lack: bool = False
+) -> tuple[GpuUse, ...]:
+    """Every GPU by the pod that held it in the `days` before `end`; each step counts with its highest reading. `may_lack`: something else
+    is asked of the server too, so that one without these metrics is no mistake.
 
     Raises
     ------
@@ -46,6 +49,8 @@ def gpu_use(server: Prometheus, *, end: float, days: int, busy_percent: float) -
     asker = replace(server, bounds=replace(server.bounds, points_per_request=_POINTS))
     step, start = step_seconds(days), end - days * _DAY
     busy = _by_gpu(asker, BUSY, start, end, step)
+    if not busy and may_lack:
+        return ()
     if not busy:
         raise SourceError(
             f"the Prometheus server has none of {', '.join(BUSY)}",
