@@ -91,7 +91,7 @@ price_options: Final = options.together(
         "Prices",
         "--commitments", type=FILE, metavar="FILE", envvar="HEADROOM_COMMITMENTS",
         help="Commitments that the account owns, once for all workloads: CSV, machine_type, region, nodes, term (1y, 3y), and "
-        "usd_per_hour of a node and id where known.",
+        "usd_per_hour of a node and id where known; a savings plan has usd_per_hour, discount and no nodes.",
     ),
 )  # fmt: skip
 

@@ -97,6 +97,7 @@ class Cloud(Record):
     fee_is_less: str = ""
     version_has: str = ""
     prices: str = ""
+    has_savings_plans: bool = False  # sells commitments of USD an hour on whole machines
     lists_spot: bool = False  # its public price list has spot prices
     has_price_log: bool = False  # the log of price changes that comes with the planner is of it
     surges_in_zone: bool = False

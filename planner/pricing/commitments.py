@@ -1,14 +1,17 @@
-"""Commitments that an account owns already: whole nodes of a machine type in a region, for 1 or 3 years.
+"""Commitments that an account owns already: whole nodes of a machine type in a region, for 1 or 3 years, or so many USD an hour.
 
 They belong to the billing account, not to a node or a workload: no label tells which node one covers. So they are given once
 (CSV) and cover on-demand nodes of their type and region, those with most requested on them first; what covers none is paid
-all the same.
+all the same. Savings plans of AWS and Azure are USD an hour (`nodes` empty): they are spent on the nodes that nothing else covers, in the same
+order, on the last one as far as they reach; what they save differs by type, so that the account's mean is given (`discount`).
+Source: AWS, "How Savings Plans apply to your usage": https://docs.aws.amazon.com/savingsplans/latest/userguide/sp-applying.html.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Final
 
@@ -18,13 +21,14 @@ from planner.ground.vocabulary import CPU, HOURS_PER_MONTH
 from planner.ground.words import Text
 from planner.kubernetes import nodes as node_words
 from planner.kubernetes.accelerators import alike
+from planner.kubernetes.clouds import seller_of
 from planner.kubernetes.records import EMPTY, Amounts, Node
 from planner.pricing.model import NodePrice, OwnedCommitment, Price, PriceBook, PriceReason, Provisioning
 from planner.pricing.node import price_node
 
 TERMS: Final = {"1y": Provisioning.COMMITMENT_1Y, "3y": Provisioning.COMMITMENT_3Y}
-COLUMNS: Final = ("machine_type", "region", "nodes", "term", "usd_per_hour", "id")
-_MEND: Final = f"Write the columns {', '.join(COLUMNS)}; the last two may be empty"
+COLUMNS: Final = ("machine_type", "region", "nodes", "term", "usd_per_hour", "id", "discount")
+_MEND: Final = f"Write the columns {', '.join(COLUMNS[:6])}; the last two may be empty"
 
 
 def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
@@ -49,6 +53,8 @@ def parse_commitments(text: str, *, where: str) -> tuple[OwnedCommitment, ...]:
 
 def _commitment(row: Mapping[str, str | None], where: str, number: int) -> OwnedCommitment:
     cells = {name: (row.get(name) or "").strip() for name in COLUMNS}
+    if cells["discount"] or (not cells["nodes"] and cells["usd_per_hour"]):
+        return _plan(cells, where, number)
     if not cells["machine_type"] or not cells["region"]:
         raise InputError("the machine type or the region is empty", where=where, mend=_MEND)
     if cells["term"].lower() not in TERMS:
@@ -62,6 +68,23 @@ def _commitment(row: Mapping[str, str | None], where: str, number: int) -> Owned
         nodes=int(cells["nodes"]),
         term=TERMS[cells["term"].lower()],
         usd_per_hour=_price(cells["usd_per_hour"], where),
+    )
+
+
+def _plan(cells: Mapping[str, str], where: str, number: int) -> OwnedCommitment:
+    """``*,,,3y,12,compute-plan,0.45``: 12 USD an hour at 45% off, on any machine."""
+    usd, discount, term = _price(cells["usd_per_hour"], where), _price(cells["discount"], where), cells["term"].lower()
+    if term not in TERMS or not usd or discount is None or not 0 < discount < 1 or cells["nodes"]:
+        mend = "Write *,,,3y,12,my-plan,0.45: a type or pattern, a region or none, no nodes, the term, USD an hour, an id, the mean share it takes off"
+        raise InputError("a plan of USD an hour lacks something, or has too much", where=where, mend=mend)
+    return OwnedCommitment(
+        commitment_id=cells["id"] or f"commitment-{number}",
+        machine_type=cells["machine_type"] or "*",
+        region_id=cells["region"],
+        nodes=0,
+        term=TERMS[term],
+        usd_per_hour=usd,
+        discount=discount,
     )
 
 
@@ -97,7 +120,37 @@ def covered(
         some = sorted(free.get((commitment.machine_type, commitment.region_id), ()), key=rank)
         found |= {node.name: commitment for node in some[: commitment.nodes]}
         free[commitment.machine_type, commitment.region_id] = some[commitment.nodes :]
+    rest = sorted((node for nodes_left in free.values() for node in nodes_left), key=rank)
+    for plan in book.commitments:
+        if plan.discount is not None:
+            found |= _spent(book, plan, [node for node in rest if node.name not in found])
     return found
+
+
+def _spent(book: PriceBook, plan: OwnedCommitment, nodes: Iterable[Node]) -> dict[str, OwnedCommitment]:
+    """Node → the plan as it is spent on it: an hour of the node costs so much, a part of it on demand where the plan reaches no further."""
+    left, found = plan.usd_per_hour or 0.0, {}
+    for node in nodes:
+        cloud, demand = seller_of(node), price_node(book, node).usd_per_hour
+        is_meant = fnmatchcase(node_words.machine_type(node), plan.machine_type)
+        is_here = plan.region_id in ("", node_words.region(node))
+        if (
+            left < _LEAST_USD
+            or cloud is None
+            or not cloud.has_savings_plans
+            or not demand
+            or not is_meant
+            or not is_here
+        ):
+            continue
+        under = demand * (1 - (plan.discount or 0.0))
+        share = min(1.0, left / under)
+        left -= share * under
+        found[node.name] = replace(plan, usd_per_hour=share * under + (1 - share) * demand)
+    return found
+
+
+_LEAST_USD: Final = 1e-9
 
 
 def price_committed(book: PriceBook, node: Node, owned: OwnedCommitment) -> NodePrice:
@@ -123,7 +176,8 @@ def _as_given(demand: Price, term: Provisioning, usd_per_hour: float) -> Price:
 
 
 class UnusedCommitment(Record):
-    """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known."""
+    """What of a commitment covers no node, and is paid all the same; `usd_per_month` None: no price of it is known. `nodes` is 0 of a plan
+    of USD an hour."""
 
     commitment_id: str
     machine_type: str
@@ -140,8 +194,12 @@ def unused(
     like = (
         {(node_words.machine_type(node), node_words.region(node)): node for node in nodes} if book.commitments else {}
     )
-    found = []
+    found = [
+        plan for one in book.commitments if one.discount is not None for plan in _left_of_plan(book, one, nodes, taken)
+    ]
     for one in book.commitments:
+        if one.discount is not None:
+            continue
         left = one.nodes - sum(owned == one for owned in taken.values())
         node, hourly = like.get((one.machine_type, one.region_id)), one.usd_per_hour
         if hourly is None and node is not None:
@@ -155,6 +213,23 @@ def unused(
                 )
             )  # fmt: skip
     return tuple(found)
+
+
+def _left_of_plan(
+    book: PriceBook, plan: OwnedCommitment, nodes: Iterable[Node], taken: Mapping[str, OwnedCommitment]
+) -> Iterator[UnusedCommitment]:
+    """What of a plan's USD an hour is spent on no node."""
+    spent, discount = 0.0, plan.discount or 0.0
+    for node in nodes:
+        own, demand = taken.get(node.name), price_node(book, node).usd_per_hour
+        if own is not None and own.commitment_id == plan.commitment_id and demand:
+            share = (demand - (own.usd_per_hour or 0.0)) / (demand * discount)
+            spent += share * demand * (1 - discount)
+    if (left := (plan.usd_per_hour or 0.0) - spent) > _LEAST_USD:
+        yield UnusedCommitment(
+            commitment_id=plan.commitment_id, machine_type=plan.machine_type, region_id=plan.region_id, term=plan.term,
+            nodes=0, usd_per_month=left * HOURS_PER_MONTH,
+        )  # fmt: skip
 
 
 def paid_for(book: PriceBook, nodes: Iterable[Node], like: Node) -> int:

@@ -86,7 +86,9 @@ def focus_rows(
         if commitment.usd_per_month is not None:
             cents = round(commitment.usd_per_month, 2)
             fees[commitment.commitment_id] += cents
-            hours[commitment.commitment_id] += commitment.nodes * HOURS_PER_MONTH
+            hours[commitment.commitment_id] += (
+                commitment.nodes or not hours[commitment.commitment_id]
+            ) * HOURS_PER_MONTH
             rows.append(_of_commitment(commitment.commitment_id, start, seller) | _unused_row(commitment, cents))
     for name, fee in sorted(fees.items()):
         bought = {"ChargeCategory": "Purchase", "ChargeFrequency": "Recurring", "BilledCost": round(fee, 2)}
@@ -163,16 +165,16 @@ def _committed(name: str) -> dict[str, Any]:
 def _unused_row(one: UnusedCommitment, cents: float) -> dict[str, Any]:
     return {
         "ChargeCategory": "Usage",
-        "ChargeDescription": f"{count(one.nodes, 'node')} {one.machine_type}, {one.term}: unused",
+        "ChargeDescription": f"{count(one.nodes, 'node') if one.nodes else 'USD an hour for'} {one.machine_type}, {one.term}: unused",
         "ChargeFrequency": "Usage-Based",
-        "CommitmentDiscountQuantity": one.nodes * HOURS_PER_MONTH,
+        "CommitmentDiscountQuantity": (one.nodes or 1) * HOURS_PER_MONTH,
         "CommitmentDiscountStatus": "Unused",
         "EffectiveCost": cents,
         "PricingCategory": "Committed",
         "RegionId": one.region_id,
         "x_MachineType": one.machine_type,
         "x_Share": "unused commitment",
-    } | _priced(cents, one.nodes * HOURS_PER_MONTH)
+    } | _priced(cents, (one.nodes or 1) * HOURS_PER_MONTH)
 
 
 def _time(seconds: float) -> str | None:

@@ -153,7 +153,8 @@ class GpuModel(Record):
 
 class OwnedCommitment(Record):
     """A commitment that the account owns: so many nodes of a machine type in a region. `usd_per_hour`: of a node; None: the
-    book's price of the term."""
+    book's price of the term. With a `discount` it is a plan of USD an hour (AWS' and Azure's savings plans): `usd_per_hour` is spent each
+    hour on machines whose type fits the pattern `machine_type`, in any region where `region_id` is "", at so much off the price on demand."""
 
     commitment_id: str
     machine_type: str
@@ -161,6 +162,7 @@ class OwnedCommitment(Record):
     nodes: int
     term: Provisioning
     usd_per_hour: float | None = None
+    discount: float | None = None
 
 
 class PriceChange(Record):

@@ -61,14 +61,15 @@ def commitments() -> None:
     with st.expander("Commitments that the account owns", icon=":material/handshake:"):
         uploads.ask(
             "Commitments, CSV", key=prices.COMMITMENTS, types=["csv"], several=False, most_mib=1, nothing=(),
-            help=f"Columns {', '.join(COLUMNS)}; the last two may be empty. Not part of the link; counts on every page.",
+            help=f"Columns {', '.join(COLUMNS)}; the last three may be empty. Not part of the link; counts on every page.",
             read=lambda files: parse_commitments(
                 bounded.text_of(files[0][1], files[0][0], mend="Save it as CSV in UTF-8"), where=files[0][0]
             ),
         )  # fmt: skip
         for one in prices.book().commitments:
             place = f"{one.machine_type} in {one.region_id}"
-            st.caption(words.literal(f"{one.commitment_id}: {words.count(one.nodes, 'node')} of {place}, {one.term}"))
+            amount = f"{words.usd(one.usd_per_hour or 0.0)} an hour" if one.discount else words.count(one.nodes, "node")
+            st.caption(words.literal(f"{one.commitment_id}: {amount} of {place}, {one.term}"))
 
 
 @errors.part

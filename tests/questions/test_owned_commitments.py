@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -19,7 +20,7 @@ from planner.kubernetes.records import FrozenMap
 from planner.pricing import bill as bill_room
 from planner.pricing.allocation import Share
 from planner.pricing.commitments import paid_for, parse_commitments
-from planner.pricing.focus import OF_COMMITMENTS, unfilled
+from planner.pricing.focus import OF_COMMITMENTS, focus_rows, unfilled
 from planner.pricing.model import PriceBook, Provisioning
 from planner.questions import costs, savings, what_if
 from planner.questions.question import Given
@@ -30,9 +31,11 @@ from planner.sources.prices import embedded_book
 from planner.spot import fleet as fleet_savings
 from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import SpotSettings
+from tests.builders.objects import read_items
 from tests.seen import each
 
 WORKER = "Deployment/prod/ml-worker"
+EKS: Final = Path(__file__).parents[1] / "spot" / "data" / "eks-karpenter-l4.json.gz"
 HEAD = "machine_type,region,nodes,term,usd_per_hour,id\n"
 
 
@@ -227,3 +230,63 @@ def test_nodes_without_a_price_make_a_difference_that_is_not_known() -> None:
     assert (same.usd_per_month_after or 0.0) - (same.usd_per_month_before or 0.0) == pytest.approx(
         7_502.85 / 4, abs=0.01
     )
+
+
+# ── plans of USD an hour ─────────────────────────────────────────────────────────────────────────────────────────────
+PLANS = "machine_type,region,nodes,term,usd_per_hour,id,discount\n"
+DEMAND: Final = 0.9776  # of a g6.2xlarge in us-east-1, on demand
+
+
+def eks_with(*rows: str) -> Any:
+    """Six g6.2xlarge on demand and two on spot, which no plan covers."""
+    items = json.loads(
+        json.dumps(json.loads(gzip.decompress(EKS.read_bytes()))["items"]).replace("us-west-2", "us-east-1")
+    )
+    owned = parse_commitments(PLANS + "\n".join(rows), where="owned.csv") if rows else ()
+    return bill_room.bill(embedded_book().with_commitments(owned), read_items(items))
+
+
+def test_a_savings_plan_is_spent_on_nodes_on_demand() -> None:
+    """$1.20 an hour at 40% off: two nodes at 0.58656, and 0.02688 of a third, 4.6% of its hour; the rest of it is paid on demand."""
+    plain, planned = eks_with(), eks_with("g6.*,us-east-1,,1y,1.20,ec2-plan,0.4")
+    assert plain.bill_usd_per_month == pytest.approx(6 * DEMAND * 730, abs=0.02)
+    third = (1.2 - 2 * 0.6 * DEMAND) / (0.6 * DEMAND)
+    by_hand = 1.2 + (1 - third) * DEMAND + 3 * DEMAND
+    assert planned.bill_usd_per_month == pytest.approx(by_hand * 730, abs=0.02)
+    assert sum(bool(one.commitment_id) for one in planned.nodes) == 3
+    assert planned.unused_commitments == ()
+    saved = (plain.bill_usd_per_month or 0) - (planned.bill_usd_per_month or 0)
+    assert saved == pytest.approx(1.2 * 730 * (1 / 0.6 - 1), abs=0.02), "what the plan pays for, less what it costs"
+
+
+def test_what_a_plan_does_not_spend_is_paid_all_the_same() -> None:
+    """$4 an hour, of which six nodes take 3.51936; on machines of another family, or in another region, all of it is unused."""
+    planned = eks_with("*,,,3y,4,compute,0.4")
+    assert planned.bill_usd_per_month == pytest.approx(4 * 730, abs=0.02)
+    (left,) = planned.unused_commitments
+    assert left.usd_per_month == pytest.approx((4 - 6 * 0.6 * DEMAND) * 730, abs=0.01)
+    for row in ("p5.*,us-east-1,,1y,2,other-family,0.4", "g6.*,eu-west-1,,1y,2,elsewhere,0.4"):
+        found = eks_with(row)
+        assert found.bill_usd_per_month == pytest.approx((6 * DEMAND + 2) * 730, abs=0.02)
+        assert not any(one.commitment_id for one in found.nodes)
+        rows: list[dict[str, Any]] = [
+            *focus_rows(found.by_node, found.nodes, found.resources, found.starts_at, found.unused_commitments)
+        ]
+        for column in ("BilledCost", "EffectiveCost"):
+            assert sum(one[column] or 0.0 for one in rows) == pytest.approx(found.bill_usd_per_month, abs=0.02)
+
+
+def test_no_plan_is_spent_on_google_s_machines() -> None:
+    """Its flexible commitments cover vCPUs and memory alone: they stand in the savings' ways of buying."""
+    owned = parse_commitments(PLANS + "*,,,1y,1,plan,0.3", where="owned.csv")
+    found = bill_room.bill(embedded_book().with_commitments(owned), demo.read())
+    assert not any(one.commitment_id for one in found.nodes)
+    assert [one.usd_per_month for one in found.unused_commitments] == [pytest.approx(730)]
+
+
+@pytest.mark.parametrize(
+    "row", ["*,,,3y,12,plan,", "*,,,3y,12,plan,1", "*,,2,3y,12,plan,0.4", "*,,,5y,12,plan,0.4", "*,,,1y,,plan,0.4"]
+)
+def test_a_plan_that_lacks_something_is_refused(row: str) -> None:
+    with pytest.raises(InputError, match="a plan of USD an hour lacks something"):
+        parse_commitments(PLANS + row, where="owned.csv")
