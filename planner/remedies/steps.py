@@ -119,20 +119,22 @@ def _quota_patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> lis
     ]
 
 
-def nodes_added(cluster: Cluster, like: Node, number: int) -> Step:
+def nodes_added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step:
     """So many nodes more like one of its own: with the command of the cloud whose pool it is, or in words; a node without a pool stands
-    for itself, no pool is made of its name."""
+    for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses."""
     pool = node_pool(like)
     size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
-    what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}"
+    there = f", {place}" if place else ""
+    what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{there}"
     if not pool:
-        more, again = f"add {words.count(number, 'node')} like {like.name}", "remove what was added"
+        more, again = f"add {words.count(number, 'node')} like {like.name}{there}", "remove what was added"
         return Step(what=what, commands=(_comment(more),), undo=(_comment(again),))
     if brings := brings_of(pool_label(like)):
         return Step(what=what, commands=(_comment(brings.replace("{}", pool)),), undo=(_comment("they go again by themselves"),))  # fmt: skip
     made, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
+    made += _only_there(place) if made else ""
     if not made:
-        made = _comment(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}")
+        made = _comment(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{there}")
         undone = _comment(f"give node pool {pool} its {words.count(size, 'node')} again")
     return Step(
         what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
@@ -146,6 +148,10 @@ def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
         return ""
     text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
     return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
+
+
+def _only_there(place: str) -> str:
+    return commands.comment(f"the new nodes have to be in {place}") if place else ""
 
 
 def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:

@@ -27,6 +27,7 @@ from planner.kubernetes.shares import rolling_limits
 from planner.kubernetes.units import units_of
 from planner.remedies import limits, steps
 from planner.remedies.levers import most_wanted
+from planner.remedies.new_nodes import NewNode, new_nodes_of
 from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
@@ -355,14 +356,18 @@ def _another_node(case: _Case) -> Iterator[Remedy]:
         return
     wanted = most_wanted(case.cluster, case.revisions)
     most = min(wanted, limits.NODES.most)
-    for template in _templates(case, case.shape):
-        found = _fewest(range(1, most + 1), partial(_with_nodes, case, template))
-        if found is None:
+    for templates in _templates(case, case.shape):
+        tried = [(one, _fewest(range(1, most + 1), partial(_with_nodes, case, one.template))) for one in templates]
+        enough = [(*found, one) for one, found in tried if found is not None]
+        if not enough:
             if wanted > most:
-                case.reached.append(limits.NODES.reached(pool=node_pool(template) or template.name))
+                pool = node_pool(templates[0].template) or templates[0].template.name
+                case.reached.append(limits.NODES.reached(pool=pool))
             continue
-        count, run = found
-        kept, step = len(kept_nodes(run, count)), steps.nodes_added(case.cluster, template, count)
+        count, run, new = min(enough, key=lambda one: one[0])
+        is_anywhere = len(enough) == len(tried) and all(number == count for number, *_ in enough)
+        template, kept = new.template, len(kept_nodes(run, count))
+        step = steps.nodes_added(case.cluster, template, count, place="" if is_anywhere else new.place)
         arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
         yield case.remedy(
             RemedyKind.ADD_NODE,
@@ -647,9 +652,8 @@ def _other_selector(case: _Case) -> Iterator[Remedy]:
 def _without_broken_pods(case: _Case) -> Iterator[Remedy]:
     """An ordered StatefulSet whose broken pod blocks its own cure: the pod is deleted once the change is there, and made of the new
     revision (`stateful_set_control.go` waits for it to get Ready otherwise; kubernetes.io, *Forced rollback*)."""
-    broken = [
-        pod.name for pod in case.run.pods[case.workload.key] if pod.is_bound and not pod.is_ready and not pod.is_new
-    ]
+    old = (pod for pod in case.run.pods[case.workload.key] if pod.is_bound and not pod.is_ready and not pod.is_new)
+    broken = [pod.name for pod in sorted(old, key=lambda pod: (pod.ordinal, pod.name))]
     if not broken:
         return
     namespace = case.workload.namespace
@@ -685,18 +689,24 @@ _SEARCHES: tuple[tuple[RemedyKind, Callable[[_Case], Iterator[Remedy]], tuple[Re
 
 
 # ── pieces ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _templates(case: _Case, shape: Shape) -> list[Node]:
-    """One node of each pool that matches the pod and is large enough for it when empty."""
-    cluster, found = case.cluster, dict[str, Node]()
-    for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
-        node = cluster.nodes[i]
-        pool = node_pool(node) or node.name
-        large_enough = all(node.allocatable.get(n, 0) >= a for n, a in pod_requests(shape.spec).items())
-        if large_enough and pool not in found and not cluster.remember(_pushes_daemons, i):
-            found[pool] = node
+def _templates(case: _Case, shape: Shape) -> list[list[NewNode]]:
+    """Of each pool that matches the pod and is large enough for it when empty what a new node may be like, by the places it tells apart."""
+    cluster, asked = case.cluster, pod_requests(shape.spec).items()
+    matching = [
+        i
+        for i in np.flatnonzero(shape.static == Static.PASSES).tolist()
+        if all(cluster.nodes[i].allocatable.get(name, 0) >= amount for name, amount in asked)
+        and not cluster.remember(_pushes_daemons, i)
+    ]
+    found = [some for _, some in new_nodes_of(cluster, shape, matching, _pool_or_size, told=case.reached.append)]
     if len(found) > limits.POOLS.most:
         case.reached.append(limits.POOLS.reached(number=len(found)))
-    return list(found.values())[: limits.POOLS.most]
+    return found[: limits.POOLS.most]
+
+
+def _pool_or_size(node: Node) -> str:
+    """A node's pool; of nodes without one those of a size are alike."""
+    return node_pool(node) or f" {sorted(node.allocatable.items())}"
 
 
 def _pushes_daemons(cluster: Cluster, place: int) -> bool:

@@ -382,17 +382,33 @@ def _over_quota(refusal: Refusal, counts_old: bool, after: Workload) -> Impasse:
 def _never_ready(revision: Revision, starting: list[LivePod]) -> Impasse:
     new = [p for p in starting if p.is_new]
     if not new and revision.after.traits.has_ordinals:
-        pod = starting[0]
-        return _stuck(
-            Reason.POD_MANAGEMENT,
-            f"{pod.name} is not Ready, and an OrderedReady {revision.after.kind} goes on only when it is",
-            f"pod {pod.name} is not Ready, and the others wait for it",
-        )
+        return _unordered(revision, starting)
     group = new or starting
     return _stuck(
         Reason.NEVER_READY,
         f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready, so the old pods are kept",
         f"{count(len(group), 'new pod' if new else 'pod')} started and never became Ready",
+    )
+
+
+def _unordered(revision: Revision, starting: list[LivePod]) -> Impasse:
+    """Pods of an old revision that aren't Ready keep a StatefulSet from replacing others: an OrderedReady one waits for the first, any for as
+    many as maxUnavailable, which is 1 where it doesn't count.
+
+    Source: kubernetes `pkg/controller/statefulset/stateful_set_control.go` `updateStatefulSet`.
+    """
+    after, pod = revision.after, min(starting, key=lambda one: (one.ordinal, one.name))
+    if after.pod_management_policy == "Parallel":
+        are = f"{count(len(starting), 'pod')} of it {plural(len(starting), 'is', 'are')} not Ready"
+        return _stuck(
+            Reason.POD_MANAGEMENT,
+            f"{are}, as many as may be missing, so that no other is replaced: {listing(sorted(one.name for one in starting))}",
+            f"{are}, so that no other is replaced",
+        )
+    return _stuck(
+        Reason.POD_MANAGEMENT,
+        f"{pod.name} is not Ready, and an OrderedReady {after.kind} goes on only when it is",
+        f"pod {pod.name} is not Ready, and the others wait for it",
     )
 
 
@@ -467,7 +483,10 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     names = tuple(name for name in short if name != PODS)
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
-    commonest = decisive.most_common(1)[0][0] if decisive else Fails.RESOURCES
+    # of reasons that as many nodes have, room counts first: which node was looked at first tells nothing
+    commonest = max(
+        decisive, key=lambda code: (decisive[code], code == Fails.RESOURCES, -code), default=Fails.RESOURCES
+    )
     if Fails.DEVICES in decisive and classes_without_devices(run.simulation.cluster, shape.devices):
         commonest = Fails.DEVICES  # whatever else some nodes lack, no room helps
     reason = _REFUSALS.get(commonest, Reason.INSUFFICIENT_RESOURCE)
