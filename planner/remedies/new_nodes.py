@@ -58,8 +58,9 @@ def _topology_keys(spec: PodSpec) -> tuple[str, ...]:
     return tuple(sorted(key for key in keys if key != HOSTNAME and not key.endswith(("/zone", "/region"))))
 
 
-def _rank(node: Node) -> tuple[tuple[tuple[str, int], ...], str]:
-    return tuple(sorted(node.allocatable.items())), node.name
+def _rank(node: Node) -> tuple[bool, tuple[tuple[str, int], ...], str]:
+    """One that is there before one that a plan adds (`bare_copy`), which lacks what DaemonSets take; then by size."""
+    return not node.uid, tuple(sorted(node.allocatable.items())), node.name
 
 
 def _words(where: tuple[str, ...], keys: tuple[str, ...]) -> str:

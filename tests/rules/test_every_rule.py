@@ -62,6 +62,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/rollout/doubt_rules.py": "tests/rollout/test_doubts.py",
     "planner/rollout/image_pulls.py": "tests/rollout/test_kubelets_say.py",
     "planner/rollout/kubelet_refusals.py": "tests/rollout/test_kubelets_say.py",
+    "planner/remedies/new_nodes.py": "tests/properties/test_metamorphic.py",
     "planner/inventory/kubelets.py": "tests/inventory/test_kubelets.py",
     "planner/rollout/never_ready.py": "tests/rollout/test_never_ready.py",
     "planner/rollout/pods.py": "tests/rollout/test_silent_nodes.py",
