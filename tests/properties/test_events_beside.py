@@ -191,6 +191,18 @@ def test_cordons_and_taints_agree_with_the_reference() -> None:
     assert decides > floor(10)
 
 
+def test_a_daemon_pod_that_waits_goes_with_its_node() -> None:
+    """Seed 940: no scheduler ever places it, and no garbage collector deletes it, so its DaemonSet does (daemon_controller.go
+    `getUnscheduledPodsWithoutNode`)."""
+    case = case_of(940)
+    what, event = drawn(case, 940)
+    assert (what, event.told) == ("delete", {"delete": "cpu-0"})
+    found = moments(case, event)
+    assert [moment.run.completed for moment in found] == [True] * 3
+    assert [differs(case, event, moment) for moment in found] == [""] * 3
+    assert not engine(case, None, 0).completed  # the opposite: with the node it waits there for ever
+
+
 def test_an_event_after_the_end_is_played_and_may_undo_it() -> None:
     completed, undone = 0, 0
     for seed in SEEDS:

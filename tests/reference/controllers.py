@@ -811,6 +811,8 @@ def manage_daemons(cluster: Cluster, item: Object) -> bool:
                     delete.append(old[0])
         else:
             delete += pods
+    there = {node["metadata"]["name"] for node in cluster.of("Node")}  # getUnscheduledPodsWithoutNode
+    delete += [pod for name, pods in by_node.items() if name not in there for pod in pods if not is_bound(pod)]
     return sync_daemons(cluster, item, create, [pod for pod in delete if not is_terminating(pod)])
 
 
