@@ -158,6 +158,7 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
         unread=settings.unread,
         minor=settings.kubernetes_minor,
         timeout_seconds=settings.deploy_timeout,
+        spare=settings.policy.spare,
     )
     policy = settings.policy
     held = policy.holding(given.now)

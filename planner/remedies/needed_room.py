@@ -13,8 +13,9 @@ from itertools import combinations_with_replacement, groupby, islice, product
 from typing import Any, Final
 
 from planner.ground.errors import HeadroomError
+from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
-from planner.ground.vocabulary import HOSTNAME
+from planner.ground.vocabulary import HOSTNAME, is_extended_resource
 from planner.ground.words import Text
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.autoscalers import autoscalers_of, lowest
@@ -22,7 +23,7 @@ from planner.kubernetes.kinds import DEPLOYMENT
 from planner.kubernetes.patches import as_yaml
 from planner.kubernetes.records import Snapshot, Workload
 from planner.kubernetes.shares import rolling_limits
-from planner.kubernetes.units import units_of
+from planner.kubernetes.units import Units, units_of
 from planner.remedies import limits
 from planner.remedies.rollouts import rollout
 from planner.remedies.scenario import other_draws
@@ -370,6 +371,30 @@ def _cures(files: Files, stand: Stand, need: RoomNeed) -> tuple[ManifestCure, ..
                      kustomize=_kustomize(stand, workload, patch))
             )  # fmt: skip
     return tuple(found)
+
+
+def smaller_request(stand: Stand, need: RoomNeed, spare: Mapping[str, int], units: Units) -> ManifestCure | None:
+    """Requests with which its room is what a node always has free (`spare`); None where it is already, and where no request would do: a
+    device can't be asked for in part, and which of several containers needs less isn't known."""
+    spec = stand.unit[0].spec
+    is_one = len(need.pods) == 1 and len(stand.unit) == 1 and len(spec.containers) == 1 and not spec.init_containers
+    if need.need is not Need.ROOM or not is_one or spec.overhead:
+        return None
+    times = need.pods[0].count if need.is_on_its_node else 1
+    less = {
+        name: spare.get(name, 0) // times
+        for name, asks in need.pods[0].requests.items()
+        if asks * times > spare.get(name, 0)
+    }
+    if not less or not all(less.values()) or any(map(is_extended_resource, less)):
+        return None
+    requests = {name: format_amount(amount, name) for name, amount in less.items()}
+    container = {"name": spec.containers[0].name, "resources": {"requests": requests}}
+    patch = {"spec": {"template": {"spec": {"containers": [container]}}}}
+    return ManifestCure(
+        title=f"requests of at most {request_words(units, less)}, which a node always has free (spare)", lowest_ready=need.lowest_ready or 0,
+        replicas=need.replicas, manifest=as_yaml(patch), kustomize=_kustomize(stand, stand.workload, patch),
+    )  # fmt: skip
 
 
 def _lowest_ready(files: Files, stand: Stand, number: int, patch: str) -> int | None:

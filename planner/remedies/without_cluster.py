@@ -11,11 +11,12 @@ from planner.ground.vocabulary import DEFAULT_NAMESPACE
 from planner.ground.words import NO_WORDS, Text, listing
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
-from planner.kubernetes.records import Finding, Snapshot
+from planner.kubernetes.records import EMPTY, Finding, Snapshot
+from planner.kubernetes.units import units_of
 from planner.kubernetes.updates import Way
 from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
-from planner.remedies.needed_room import Asked, asked, asked_together
+from planner.remedies.needed_room import Asked, asked, asked_together, smaller_request
 from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.rollout_warnings import rollout_warnings, timeouts
 from planner.remedies.tightest_cluster import Files
@@ -60,10 +61,11 @@ class WithoutCluster(Record):
 
 
 def without_cluster(
-    text: str, *, namespace: str, unread: Sequence[str] = (), minor: int, timeout_seconds: float | None = None
-) -> WithoutCluster:
+    text: str, *, namespace: str, unread: Sequence[str] = (), minor: int, timeout_seconds: float | None = None,
+    spare: Mapping[str, int] = EMPTY,
+) -> WithoutCluster:  # fmt: skip
     """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version; `timeout_seconds`: how long a
-    deploy waits for it, where somebody says so.
+    deploy waits for it, where somebody says so; `spare`: what a node always has free.
 
     Raises
     ------
@@ -71,7 +73,7 @@ def without_cluster(
         When the manifest can't be read, or an API server would refuse it.
     """
     files = Files(text, namespace=namespace, unread=unread, minor=minor)
-    singles = {key: asked(files, key) for key in files.workloads}
+    singles = {key: _with_smaller(files, key, asked(files, key), spare) for key in files.workloads}
     rolling = {key: one for key, one in singles.items() if not _is_idle(files, key)}
     together = asked_together(files, rolling)
     is_more = together is not None and (
@@ -102,6 +104,15 @@ def without_cluster(
         findings=tuple(one for one in files.manifest.findings if not one.code.startswith(_LEFT_OUT)),
         doubts=each_once(doubt for part in parts for doubt in part.doubts),
     )  # fmt: skip
+
+
+def _with_smaller(files: Files, key: str, found: Asked, spare: Mapping[str, int]) -> Asked:
+    """`found` with smaller requests as its second cure, where they would do."""
+    if not found.need.cures or not spare:
+        return found
+    smaller = smaller_request(files.stands[key], found.need, spare, units_of(files.cluster({key: 1})))
+    first, *others = found.need.cures
+    return replace(found, need=replace(found.need, cures=(first, smaller, *others))) if smaller is not None else found
 
 
 def tightest_cluster_of(

@@ -154,6 +154,44 @@ def test_the_policy_lets_room_pass_by_word_and_by_what_a_node_has_free(
     assert gate(capsys, "-f", claim, "--policy", str(policy))[0] == 3  # room elsewhere isn't on the old pod's node
 
 
+@pytest.mark.parametrize(
+    ("name", "spare", "said"),
+    [
+        (
+            "small-cpu-worker",
+            '{cpu = "500m", memory = "2Gi"}',
+            "requests of at most 500m CPU, which a node always has free",
+        ),
+        (
+            "small-cpu-worker",
+            '{cpu = "500m", memory = "512Mi"}',
+            "requests of at most 500m CPU, 512 MiB, which a node always has free",
+        ),
+        ("small-cpu-worker", '{cpu = "1", memory = "2Gi"}', ""),  # it fits as it is
+        ("small-cpu-worker", '{memory = "2Gi"}', ""),  # no CPU is free at all
+        ("one-gpu-defaults", '{cpu = "1", memory = "2Gi"}', ""),  # a GPU can't be asked for in part
+    ],
+)
+def test_smaller_requests_are_a_cure_where_a_node_has_that_free(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, spare: str, said: str
+) -> None:
+    policy = tmp_path / "p.toml"
+    policy.write_text(f"[gate]\nspare = {spare}\n")
+    file = str(FILES / f"{name}.yaml")
+    _, found = document(capsys, "-f", file, "--policy", str(policy))
+    cures = found["workloads"][0]["room"]["cures"]
+    titles = [one["title"] for one in cures if "requests of" in one["title"]]
+    assert [title.startswith(said) for title in titles] == ([True] if said else [])
+    if said:
+        (manifest,) = [yaml.safe_load(one["manifest"]) for one in cures if one["title"] in titles]
+        original = yaml.safe_load((FILES / f"{name}.yaml").read_text())
+        container = original["spec"]["template"]["spec"]["containers"][0]
+        (changed,) = manifest["spec"]["template"]["spec"]["containers"]
+        assert changed["name"] == container["name"]
+        container["resources"]["requests"] |= changed["resources"]["requests"]
+        assert gate(capsys, "-f", write(tmp_path, original), "--policy", str(policy))[0] == 0
+
+
 def test_a_policy_says_what_a_node_has_free() -> None:
     policy = read_policy('[gate]\nspare = {cpu = "1500m", memory = "2Gi"}', "p.toml")
     assert dict(policy.spare) == {"cpu": 1500, "memory": 2 * 2**30}
