@@ -335,6 +335,19 @@ def seats(
 ) -> Answer:
     """Each GPU of each node: who holds it, and whose next pod would fit."""
 
+def queues(
+    cluster: Cluster,
+    *about: str,
+    prices: Iterable[str | Path] = ...,
+    discounts: Iterable[str] = ...,
+    node_pools: Iterable[str | Path] = ...,
+    others: Iterable[Cluster] = ...,
+    store: str = ...,
+    now: float | None = ...,
+    changes: Any = ...,
+) -> Answer:
+    """Kueue: who waits in which queue, for what; what would let it in, and what moving quota does."""
+
 def what_if(
     cluster: Cluster,
     *about: str,
@@ -384,19 +397,6 @@ def survive(
     upgrades: bool | None = ...,
 ) -> Answer:
     """What one loss would break: each node, zone, rack; the spare that mends it."""
-
-def queues(
-    cluster: Cluster,
-    *about: str,
-    prices: Iterable[str | Path] = ...,
-    discounts: Iterable[str] = ...,
-    node_pools: Iterable[str | Path] = ...,
-    others: Iterable[Cluster] = ...,
-    store: str = ...,
-    now: float | None = ...,
-    changes: Any = ...,
-) -> Answer:
-    """Kueue: who waits in which queue, for what; what would let it in, and what moving quota does."""
 
 def costs(
     cluster: Cluster,
@@ -568,6 +568,7 @@ def drift(
     environment_words: Iterable[str] | str = ...,
     same: Iterable[str] | str = ...,
     reference: str | None = ...,
+    between: Iterable[str] | str = ...,
     system: bool | None = ...,
     search: str | None = ...,
     namespace: Iterable[str] | str = ...,

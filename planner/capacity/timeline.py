@@ -248,7 +248,7 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
             raise ChangeError(
                 "a ClusterQueue's quota isn't changed beside a rollout: what Kueue lets in meanwhile isn't played",
                 where=str(one.change),
-                mend="Ask what-if, or headroom queues --change",
+                mend="Ask headroom capacity --change, or headroom capacity --queues --change",
             )
         quota, hard = case.quota()
         words = quota_words(one.change)

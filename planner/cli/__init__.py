@@ -10,6 +10,7 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Collection
 from copy import copy
 from importlib import import_module
 from importlib.util import find_spec
@@ -41,11 +42,14 @@ _NO_QUESTIONS: Final = {
     "serve": Entry("", SETUP, "A warning at kubectl apply (validating webhook), metrics, the dashboard for a team, tools for agents."),
     "mcp": Entry("", SETUP, "The questions as tools for agents, by the Model Context Protocol.", "serve --mcp"),
     "anonymize": Entry("", OVER_TIME, "The cluster under other names as a file, to be shown to others.", "store anonymize"),
-    "completion": Entry("", SETUP, "What bash, zsh or fish reads to complete commands and options."),
+    "dump": Entry("", SETUP, "The cluster as one file, which every command reads: what the rights there are let one list."),
 }  # fmt: skip
 """Commands that ask no question of the hall."""
 
-_ENTRIES: Final = {name.replace("_", "-"): entry for name, entry in {**INDEX, **_NO_QUESTIONS}.items() if entry.room}
+_MODULES: Final = {
+    entry.named or name.replace("_", "-"): name for name, entry in {**INDEX, **_NO_QUESTIONS}.items() if entry.room
+}
+_ENTRIES: Final = {command: {**INDEX, **_NO_QUESTIONS}[name] for command, name in _MODULES.items()}
 ROOMS: Final = {
     room: {name: entry.line for name, entry in _ENTRIES.items() if entry.room == room and not entry.called}
     for room in (NOW, ROLLOUTS, CAPACITY, HEALTH, MONEY, OVER_TIME, SETUP)
@@ -65,8 +69,14 @@ COMMANDS: Final = {
 }  # fmt: skip
 """How each command is called (``capacity --seats``) → one line."""
 
-_OLD: Final = {"anonymise": "anonymize"}
+FIRST: Final = ("overview", "rollout", "gate", "capacity", "costs", "app")
+"""What the help names before all others."""
+_HIDDEN: Final = ("completion",)
+"""Commands that no help names: a shell's start-up file calls them."""
+_OLD: Final = {"anonymise": "anonymize", "savings": "spot"}
 """Commands by the names they had, which go on working."""
+_ALIASES: Final = {"costs": {"--spot": "spot"}}
+"""Options that asked a command for another one's answer, which go on doing so."""
 _CLUSTERS: Final = "Give demo, a FILE of kubectl get … -A -o json, or context:NAME of your kubeconfig"
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -98,6 +108,12 @@ def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
         waiting.end()
 
 
+def _say_new_name(ctx: click.Context, old: str, new: str, rest: Collection[str]) -> None:
+    """On a terminal: a script's log isn't the place to learn names."""
+    if is_on_terminal() and not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
+        click.echo(f"headroom: {old} is called headroom {new} now", err=True)
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in ROOMS.values() for name in commands]
@@ -108,9 +124,15 @@ class _Commands(click.Group):
         """The command that is meant: one that stands within another by its option, or by the name it had by itself."""
         first, rest = _OLD.get(args[0], args[0]), args[1:]
         if (entry := _ENTRIES.get(first)) is not None and entry.called:
-            if is_on_terminal() and not ctx.resilient_parsing and not {"-q", "--quiet"} & set(rest):
-                click.echo(f"headroom: {first} is called headroom {name_of(entry)} now", err=True)
+            _say_new_name(ctx, first, name_of(entry), rest)
             return name_of(entry), self.get_command(ctx, first), rest
+        for option, name in _ALIASES.get(first, {}).items():
+            if option in rest:
+                _say_new_name(ctx, f"{first} {option}", name, rest)
+                return name, self.get_command(ctx, name), [word for word in rest if word != option]
+        if first != args[0]:
+            _say_new_name(ctx, args[0], first, rest)
+            return first, self.get_command(ctx, first), rest
         for name, entry in WITHIN.get(first, {}).items():
             asks = entry.called.split(" ")[1:]
             if asks[0].startswith("-") and any(word.partition("=")[0] in asks for word in rest):
@@ -122,10 +144,13 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = _OLD.get(cmd_name, cmd_name)
         name = next((name for name, one in _ENTRIES.items() if cmd_name in (name, name_of(one))), None)
+        if name is None and cmd_name in _HIDDEN:
+            name = cmd_name
         if name is None:
             return None
-        module = name.replace("-", "_")
+        module = _MODULES.get(name, name).replace("-", "_")
         with collector.resting(keeps=True):  # what is loaded stays; a tenth of the time went into looking through it
             if find_spec(f"{__name__}.{module}") is not None:
                 command = import_module(f"{__name__}.{module}").command
@@ -157,9 +182,13 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for commands in ROOMS.values() for name in commands)
-        for room, commands in ROOMS.items():
-            with formatter.section(room):
-                formatter.write_dl([(name.ljust(widest), line) for name, line in commands.items()])
+        lines = {name: line for commands in ROOMS.values() for name, line in commands.items()}
+        sections = {"Start with": FIRST}
+        sections |= {room: tuple(name for name in commands if name not in FIRST) for room, commands in ROOMS.items()}
+        for title, names in sections.items():
+            if names:
+                with formatter.section(title):
+                    formatter.write_dl([(name.ljust(widest), lines[name]) for name in names])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Exit status"):

@@ -14,6 +14,7 @@ from planner.cli.cluster import read_cluster
 from planner.ground.words import count
 from planner.health.drift.model import ENVIRONMENT_WORDS
 from planner.history.anonymous import anonymised
+from planner.kubernetes.records import Snapshot
 from planner.spot.suitability import BACKGROUND
 
 
@@ -28,7 +29,11 @@ def command(cluster: str, file: str, is_agreed: bool) -> int:
     written: numbers, zones, machine types, GPU models, resources, known programs, words of Kubernetes' own and words that say
     what something is for (dev, prod, batch, train). Log lines are left out.
     """
-    snapshot = read_cluster(cluster)
+    return write(read_cluster(cluster), file, is_agreed=is_agreed)
+
+
+def write(snapshot: Snapshot, file: str, *, is_agreed: bool) -> int:
+    """Write it under other names once that is agreed to; what stays as it was is told first."""
     made = anonymised(snapshot, ENVIRONMENT_WORDS, BACKGROUND)
     click.echo("As it was in the cluster, and in the file too:", err=True)
     for sort, values in sorted(made.stayed.items()):

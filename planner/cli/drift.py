@@ -1,4 +1,4 @@
-"""``headroom drift``: the made command, with a table of its environments side by side for each service."""
+"""``headroom diff --between``: the made command, with a table of its environments side by side for each service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headroom costs --spot``: the made command, and where one's own spot nodes are remembered."""
+"""``headroom spot``: the made command, and where one's own spot nodes are remembered."""
 
 from __future__ import annotations
 

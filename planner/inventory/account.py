@@ -69,6 +69,24 @@ SNAPSHOT_COMMAND: Final = _folded(get_command()) + " | gzip > cluster.json.gz"
 """What writes a snapshot."""
 
 
+def _resources() -> list[str]:
+    """Every kind that is read, as ``kubectl api-resources --output name`` calls it."""
+    known = [(kind.resource, kind.group) for kind in wire.READ.values() if kind.group != wire.METRICS]
+    known += [(one.resource, one.group) for one in LISTED.values()]
+    return list(dict.fromkeys(f"{resource}.{group}" if group else resource for resource, group in known))
+
+
+SHELL_COMMAND: Final = (
+    "kubectl api-resources --verbs=list --output=name | grep -xE '{}' | while read -r kind; do\n"
+    '  kubectl get "$kind" --all-namespaces --output json </dev/null || echo "left out: $kind" >&2\n'
+    "done | gzip > cluster.json.gz"
+).format("|".join(resource.replace(".", "\\.") for resource in _resources()))  # fmt: skip
+"""What writes a snapshot of the kinds that the server has, each by a command of its own: one that is refused fails no other.
+
+Unlike ``headroom dump`` it writes what kubectl gets, environment values among it; they are dropped when the file is read.
+"""
+
+
 def missing(snapshot: Snapshot) -> dict[str, tuple[Severity, str]]:
     """The kinds that answers need and nothing was read or told of → how much, and what they lack without."""
     known = (Presence.PRESENT, Presence.INFERRED, Presence.PARTIAL)

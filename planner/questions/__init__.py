@@ -24,6 +24,7 @@ class Entry(Record, kw_only=False):
     where : the module of this package and the `Question` in it, where that isn't called ``QUESTION``; loaded when it is asked
     room, line : of the help and the README, what it answers; without a room it has no command
     called : how its command is called where it stands within another one: that one, and the options that ask for it instead
+    named : its command, where that isn't called as the question is
     doing : what is being done while somebody waits
     tool : of which tool for agents it is an action; "" where it needs more than a snapshot and settings
     is_recorded : it needs no settings, and is asked of every snapshot that a store keeps
@@ -33,6 +34,7 @@ class Entry(Record, kw_only=False):
     room: str = ""
     line: str = ""
     called: str = ""
+    named: str = ""
     doing: str = WORKING
     is_recorded: bool = False
     tool: str = ""
@@ -53,7 +55,8 @@ INDEX: Final[Mapping[str, Entry]] = {
     "report": Entry("report", OVER_TIME, "The capacity review as one file: HTML that works offline, Markdown, CSV, JSON."),
     "diff": Entry("diff", OVER_TIME, "What differs between two snapshots, or after a what-if.",
             doing="Both clusters are answered for and compared", tool="overview"),
-    "plan": Entry("plan", ROLLOUTS, "The least that makes every workload rollable, with its cost and order.", tool="overview"),
+    "plan": Entry("plan", ROLLOUTS, "The least that makes every workload rollable, with its cost and order.",
+            "overview --plan", tool="overview"),
     "peak": Entry("peak", ROLLOUTS, "Which rollouts go at their autoscaler's highest replicas, and which only with few pods.",
             "rollout --peak", doing="Every rollout is played at its autoscaler's highest replicas", tool="rollout"),
     "overview": Entry("overview", NOW, "Every workload's own rollout, were it changed now; GPUs by model.",
@@ -69,26 +72,27 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="What still fits is counted", is_recorded=True, tool="capacity"),
     "seats": Entry("seats", CAPACITY, "Each GPU of each node: who holds it, and whose next pod would fit.",
             "capacity --seats", is_recorded=True, tool="capacity"),
+    "queues": Entry("queues", CAPACITY, "Kueue: who waits in which queue, for what; what would let it in, and what moving quota does.",
+            "capacity --queues", doing="Kueue's cycles are played", tool="capacity"),
     "what_if": Entry("what_if", CAPACITY, "The same answers after nodes are added, drained, lost, upgraded or tainted.",
             "capacity --change", doing="The cluster is changed, and everything is answered for it again", tool="capacity"),
     "make_room": Entry("make_room", CAPACITY, "Which pods would have to move so that those that wait can start.",
             doing="The fewest moves are looked for, and played", tool="capacity"),
     "survive": Entry("survive", CAPACITY, "What one loss would break: each node, zone, rack; the spare that mends it.",
             doing="Every loss is played", tool="survive"),
-    "queues": Entry("queues", CAPACITY, "Kueue: who waits in which queue, for what; what would let it in, and what moving quota does.",
-            doing="Kueue's cycles are played", tool="capacity"),
     "costs": Entry("costs", MONEY, "What the cluster costs a month, by pool, and what of it is idle.",
             doing="Nodes are priced, and the bill is shared out", is_recorded=True, tool="costs"),
     "idle": Entry("idle", MONEY, "GPUs that pods hold and don't use: whose, since when, what they cost.",
             "costs --idle"),
     "savings": Entry("savings", MONEY, "Is a workload fit for spot, and what would it really save?",
-            "costs --spot", doing="Months on spot are played", is_recorded=True, tool="costs"),
+            named="spot", doing="Months on spot are played", is_recorded=True, tool="costs"),
     "memory": Entry("memory", HEALTH, "Who is evicted and killed first, what lands in the cgroups, what a change would do.",
             doing="Who goes first is worked out for every node", is_recorded=True, tool="health"),
     "memory_what_if": Entry("memory.WHAT_IF", line="What another memory request or limit of one container would change.", tool="health"),
     "restarts": Entry("restarts", HEALTH, "What restarts or doesn't start, why, what is noise, and what would help.",
             doing="What restarts is explained, and cures are put to the engine", is_recorded=True, tool="health"),
     "drift": Entry("drift", HEALTH, "The same service in several namespaces or clusters, side by side.",
+            "diff --between",
             doing="Environments are compared", is_recorded=True, tool="health"),
     "findings": Entry("findings", NOW, "What is worth a person's attention, from every room that looks for it.",
             "overview --findings", is_recorded=True, tool="overview"),

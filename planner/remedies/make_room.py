@@ -525,7 +525,7 @@ def _described(
 
 _QUEUES: Final = decisive(
     "Kueue", "Kueue decides which of the pods may start, and its queues aren't played with the moves",
-    "See who waits: headroom queues",
+    "See who waits: headroom capacity --queues",
 )  # fmt: skip
 
 
@@ -650,7 +650,9 @@ def notes(made: MadeRoom) -> list[str]:
     if made.asks_no_quota:
         found += ["A shape names no queue: whether Kueue has quota for such pods isn't asked."]
     if made.queued:
-        found += ["Places and quota are asked each by itself: no move gives quota. See who waits: headroom queues"]
+        found += [
+            "Places and quota are asked each by itself: no move gives quota. See who waits: headroom capacity --queues"
+        ]
     return found
 
 

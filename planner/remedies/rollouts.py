@@ -151,7 +151,9 @@ def rollout(
     ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
     unknown += tuple(dict.fromkeys(unknown_drivers(run, run.done)))
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
-        unknown += ((prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom queues")),)
+        unknown += (
+            (prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom capacity --queues")),
+        )
     remedies: list[Remedy] = []
     reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
@@ -221,7 +223,10 @@ def rollout(
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
         unknown += (
-            (stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom queues")),
+            (
+                stuck.workload,
+                Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom capacity --queues"),
+            ),
         )
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)

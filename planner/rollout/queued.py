@@ -494,7 +494,7 @@ def held(snapshot: Snapshot) -> AsLetIn:
         if verdict.outcome in (Outcome.LET_IN, Outcome.EVICTS, Outcome.CHECK, Outcome.UNKNOWN):
             said = f"{verdict.outcome}: {said}"
         if verdict.outcome is Outcome.LET_IN:
-            said += "; its pods aren't there yet, and headroom queues says whether they find nodes"
+            said += "; its pods aren't there yet, and headroom capacity --queues says whether they find nodes"
         who = (
             keys[pod.uid] if pod is not None else names[record.key],
             said,
@@ -529,7 +529,7 @@ def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[
         Finding(
             severity=Severity.INFO, code="queued", object=revision.after.key,
             what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, nobody else coming first",
-            mend="See who waits: headroom queues",
+            mend="See who waits: headroom capacity --queues",
         )
         for revision in revisions
         if revision.queued is not None and revision.queued.said

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.shell_completion import ShellComplete
 
-from planner.cli import COMMANDS, ROOMS, WITHIN, headroom, main
+from planner.cli import COMMANDS, FIRST, ROOMS, WITHIN, headroom, main
 from planner.questions import SETUP
 from tests.architecture import documents
 from tests.architecture.tree import ROOT
@@ -24,9 +24,21 @@ def test_the_help_has_the_rooms_of_the_pages(capsys: pytest.CaptureFixture[str])
     router = (ROOT / "pages/_router.py").read_text(encoding="utf-8")
     assert [room for room in ROOMS if f'    "{room}": (' in router] == [room for room in ROOMS if room != SETUP]
     said = run(capsys, "--help")[1]
-    for room, commands in ROOMS.items():
+    for room, commands in {"Start with": FIRST, **ROOMS}.items():
         section = said.partition(f"\n{room}:\n")[2].partition("\n\n")[0]
-        assert [line.split()[0] for line in section.splitlines() if line[2:3].strip()] == list(commands)
+        named = [name for name in commands if room == "Start with" or name not in FIRST]
+        assert [line.split()[0] for line in section.splitlines() if line[2:3].strip()] == named
+
+
+def test_the_commands_are_those_that_were_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen = "overview rollout gate capacity make-room survive fleet restarts memory costs spot report diff store app serve doctor dump"
+    assert {name for commands in ROOMS.values() for name in commands} == set(chosen.split())
+    screen = run(capsys, "--help")[1].splitlines()[:40]
+    assert FIRST == ("overview", "rollout", "gate", "capacity", "costs", "app")
+    assert all(any(line.startswith(f"  {name} ") for line in screen) for name in FIRST)
+    status, script, _ = run(capsys, "completion", "bash")  # hidden, and there
+    assert status == 0
+    assert "_HEADROOM_COMPLETE" in script
 
 
 @pytest.mark.parametrize(
@@ -41,8 +53,16 @@ def test_the_help_has_the_rooms_of_the_pages(capsys: pytest.CaptureFixture[str])
         (["trends", "none"], ["store", "trends", "none"]),
         (["anonymize", "none", "--to", "x"], ["store", "anonymize", "none", "--to", "x"]),
         (["mcp", "none"], ["serve", "none", "--mcp"]),
+        (["plan", "demo"], ["overview", "demo", "--plan"]),
+        (["queues", "demo"], ["capacity", "demo", "--queues"]),
+        (["queues", "demo", "--change", "quota:x=1"], ["capacity", "--queues", "demo", "--change", "quota:x=1"]),
+        (["drift", "demo"], ["diff", "demo", "--between", "all"]),
+        (["drift", "demo", "--between=dev,prod"], ["diff", "demo", "--between=dev,prod"]),
+        (["savings", "demo", "--runs", "50"], ["spot", "demo", "--runs", "50"]),
+        (["costs", "demo", "--spot", "--runs", "50"], ["spot", "demo", "--runs", "50"]),
+        (["overview", "demo"], ["rollout", "demo"]),
     ],
-    ids=lambda one: one[0],
+    ids=" ".join,
 )
 def test_both_names_answer_alike(capsys: pytest.CaptureFixture[str], old: list[str], new: list[str]) -> None:
     assert run(capsys, *old) == run(capsys, *new)  # in silence: a script's log isn't the place to learn names
@@ -55,6 +75,15 @@ def test_on_a_terminal_an_old_name_says_the_new_one(
     first = run(capsys, "findings", "demo")[2].partition("\n")[0]
     assert first == "headroom: findings is called headroom overview --findings now"
     assert "is called" not in run(capsys, "findings", "demo", "--quiet")[2]
+    for old, new in (
+        ("savings", "spot"),
+        ("plan", "overview --plan"),
+        ("drift", "diff --between"),
+        ("queues", "capacity --queues"),
+    ):
+        assert f"headroom: {old} is called headroom {new} now" in run(capsys, old, "nowhere.json")[2]
+        assert "is called" not in run(capsys, *new.split(), "nowhere.json")[2]
+    assert "headroom: costs --spot is called headroom spot now" in run(capsys, "costs", "--spot", "nowhere.json")[2]
 
 
 def test_a_command_names_those_within_it(capsys: pytest.CaptureFixture[str]) -> None:

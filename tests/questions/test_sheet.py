@@ -37,7 +37,7 @@ def test_under_way_is_said_with_its_number() -> None:
 
 
 def test_every_question_of_the_index_is_a_command_with_its_line() -> None:
-    called = {one.called or name.replace("_", "-"): one for name, one in INDEX.items() if one.room}
+    called = {one.called or one.named or name.replace("_", "-"): one for name, one in INDEX.items() if one.room}
     assert {" ".join(name.split(" ")[:2]): one.line for name, one in called.items()}.items() <= COMMANDS.items()
 
 

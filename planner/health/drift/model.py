@@ -36,6 +36,11 @@ def parse_words(text: str) -> tuple[str, ...]:
     return tuple(word for word in (part.strip() for part in text.replace(" ", ",").split(",")) if word)
 
 
+def parse_between(text: str) -> tuple[str, ...]:
+    """``"dev,prod"`` → environments; ``all`` names none, which means each."""
+    return () if text.strip() == "all" else parse_words(text)
+
+
 def parse_same_as(text: str) -> tuple[tuple[str, str], ...]:
     """``"backend=api, shop-web=web"`` → pairs.
 
@@ -87,6 +92,10 @@ class Rule(Record):
         is_everyday=True,
         help="The environment others are compared with; else the most production-like.",
     )
+    between: tuple[str, ...] = setting(
+        (), label="Between", form="E,E", parse=parse_between, is_everyday=True,
+        help="Only these environments, such as dev,prod; all for all of them.",
+    )  # fmt: skip
     with_system: bool = setting(False, name="system", label="kube-system too", help="kube-system and the like too.")
 
     def __post_init__(self) -> None:

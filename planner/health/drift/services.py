@@ -68,6 +68,12 @@ def drift(
             f'there is no environment "{rule.reference}"',
             mend=f"Choose one of {listing(sorted(environments), 8)}" if environments else "",
         )
+    if lacking := sorted({*rule.between} - {*environments}):
+        there = listing(sorted(environments), 8) if environments else "none"
+        raise InputError(f'there is no environment "{lacking[0]}"', where="--between", mend=f"Choose of {there}")
+    if rule.between:
+        members = {name: [one for one in found if one.environment in rule.between] for name, found in members.items()}
+        environments = tuple(one for one in environments if one in rule.between)
     services: list[ServiceDrift] = []
     ambiguous: list[str] = []
     alone = 0

@@ -1,0 +1,24 @@
+"""``headroom doctor``: the made command, and the shell's line for those who may not run Headroom where the cluster is."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from planner.cli import options
+from planner.cli.plain import Hooks, command_of
+from planner.inventory import account
+
+
+def _print(context: click.Context, _param: click.Parameter, is_given: bool) -> None:
+    if is_given and not context.resilient_parsing:
+        click.echo(account.SHELL_COMMAND)
+        context.exit()
+
+
+_KUBECTL: Final = options.option("", "--kubectl", is_flag=True, is_eager=True, expose_value=False, callback=_print, is_everyday=True,
+    help="Print a line of shell that writes a snapshot with kubectl: of the kinds that the server has, and with those that it refuses left out. Needs no CLUSTER.",
+)  # fmt: skip
+
+command = command_of("doctor", Hooks(options=_KUBECTL))
