@@ -139,7 +139,7 @@ class _Commands(click.Group):
                 command = self.get_command(ctx, name)
                 assert command is not None
                 is_its_own = any(asks[0] in param.opts for param in command.params)
-                is_kept = is_its_own and not {"-h", "--help"} & set(rest)
+                is_kept = is_its_own and not {"-h", "--help", "--help-all"} & set(rest)
                 return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
         return super().resolve_command(ctx, args)
 
@@ -183,7 +183,7 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(len(name) for commands in ROOMS.values() for name in commands)
         lines = {name: line for commands in ROOMS.values() for name, line in commands.items()}
-        sections = {"Start with": FIRST}
+        sections: dict[str, tuple[str, ...]] = {"Start with": FIRST}
         sections |= {room: tuple(name for name in commands if name not in FIRST) for room, commands in ROOMS.items()}
         for title, names in sections.items():
             if names:

@@ -39,7 +39,7 @@ CASES: dict[str, tuple[str, int, str]] = {
     "doctor": ("demo", 0, "Everything that answers need could be read"),
     "app": ("--help", 0, "Usage: headroom app"),
     "serve": ("--help", 0, "Usage: headroom serve"),
-    "spot": (f"{ONLY_GPU} --runs 20", 0, "spot"),
+    "spot": ("demo --runs 100", 0, "Without spot, packing more tightly saves"),
     "dump": (f"{ONLY_GPU} --to {{folder}}/cluster.json.gz", 0, "headroom overview {folder}/cluster.json.gz reads it."),
     "overview --plan": (ONLY_GPU, 0, "0 of 1 workload can be rolled out now; 1 with one strategy change"),
     "capacity --queues": ("demo", 4, "not known: the input holds no ClusterQueues"),
