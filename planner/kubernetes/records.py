@@ -1190,7 +1190,8 @@ class LocalQueue(Record):
 
 class QueuedSet(Record):
     """Pods of a Kueue Workload that are alike. `least`: fewest with which it starts, None: all; `level`: of a topology, "" where
-    it asks for none or for any; `asks`: what Kueue counted for each pod, None where it doesn't say."""
+    it asks for none or for any; `is_required`: all of them in one domain of that level; `has_slices`: parts of them together;
+    `asks`: what Kueue counted for each pod, None where it doesn't say."""
 
     name: str
     count: int
@@ -1198,6 +1199,8 @@ class QueuedSet(Record):
     least: int | None = None
     is_topological: bool = False
     level: str = ""
+    is_required: bool = False
+    has_slices: bool = False
     group: str = ""
     asks: Amounts | None = None
 

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
+    HOSTNAME,
     KUEUE_ADMISSION_GATE,
     KUEUE_GROUP_COUNT,
     KUEUE_LEAST_PODS,
@@ -84,7 +85,7 @@ class _Asked(NamedTuple):
 
     def own(self, verdict: Verdict) -> Verdict:
         """Of its Workload's verdict what is its own: of a pod group's one pod."""
-        mine = tuple(one._replace(pods=1) for one in verdict.given if one.name == self.part)
+        mine = tuple(one._replace(pods=1, places=()) for one in verdict.given if one.name == self.part)
         return replace(verdict, given=mine) if self.part else verdict
 
 
@@ -275,11 +276,10 @@ def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
     if one.placed is not None:
         least = after.annotations.get(KUEUE_LEAST_PODS, "")
         return tuple(
-            QueuedSet(
+            _in_topology(after, each.template, QueuedSet(
                 name=each.role or f"set-{number}", count=each.count, spec=counted(each.template.spec),
                 least=int(least) if least.isdecimal() else None,
-                is_topological=_is_topological(after, each.template), level=_level(after, each.template),
-            )
+            ))
             for number, each in enumerate((*one.placed.sets, *one.placed.beside))
         )  # fmt: skip
     if after.groups is not None and after.worker_template is not None:
@@ -287,23 +287,19 @@ def _sets(snapshot: Snapshot, one: Revision) -> tuple[QueuedSet, ...]:
     else:
         templates = {"main": (after.replicas if after.kind == STATEFUL_SET.name else 1, after.template)}
     return tuple(
-        QueuedSet(
-            name=name, count=number, spec=counted(template.spec), is_topological=_is_topological(after, template),
-            level=_level(after, template),
-        )
+        _in_topology(after, template, QueuedSet(name=name, count=number, spec=counted(template.spec)))
         for name, (number, template) in templates.items()
         if number or name == "main"
     )  # fmt: skip
 
 
-def _is_topological(after: Workload, template: Template) -> bool:
-    """Whether its pods ask for places in a topology; whether they fit isn't modelled, but that quota lacks shows all the same."""
-    return any(key in template.annotations or key in after.annotations for key in _TOPOLOGY)
-
-
-def _level(after: Workload, template: Template) -> str:
-    """The topology's level that they ask for."""
-    return next((one[key] for one in (template.annotations, after.annotations) for key in _LEVELS if key in one), "")
+def _in_topology(after: Workload, template: Template, pods: QueuedSet) -> QueuedSet:
+    """The set with what its annotations ask for of a topology: the pod template's before the object's."""
+    said = {**after.annotations, **template.annotations}
+    if not _TOPOLOGY & said.keys():
+        return pods
+    level = next((said[key] for key in _LEVELS if key in said), "")
+    return replace(pods, is_topological=True, level=level, is_required=_LEVELS[0] in said)
 
 
 def _number(snapshot: Snapshot, one: Revision) -> tuple[int, str]:
@@ -597,7 +593,28 @@ def _with_flavors(snapshot: Snapshot, one: Revision, mine: Sequence[Verdict]) ->
     if len(ways) > 1:
         return _unknown(one, "its pods get different flavors, and which of them gets which isn't played")
     [way] = ways
-    return _as_flavored(snapshot, one, way, mine[0].queue)
+    let = _as_flavored(snapshot, one, way, mine[0].queue)
+    return _at_places(snapshot, let, mine[0]) if len(mine) == 1 else let
+
+
+def _at_places(snapshot: Snapshot, one: Revision, verdict: Verdict) -> Revision:
+    """The change with the pods of each set that has places in a topology at them: Kueue gives each pod the labels of its domain, the
+    node's alone where that is the lowest level (`pkg/controller/tas/topology_ungater.go`)."""
+    if one.placed is None or not any(each.places for each in verdict.given):
+        return one
+    levels = {each.name: each.levels for each in snapshot.topologies}
+    topology = {flavor.name: levels.get(flavor.topology, ()) for flavor in snapshot.resource_flavors}
+    sets = []
+    for alike, given in zip(one.placed.sets, verdict.given, strict=False):
+        of = next((topology[each.flavor] for each in given.flavors.values() if topology.get(each.flavor)), ())
+        spec = alike.template.spec
+        for place, number in given.places:
+            labels = dict(zip(of, place, strict=True))
+            labels = {HOSTNAME: labels[HOSTNAME]} if of[-1] == HOSTNAME else labels
+            own = replace(spec, node_selector=FrozenMap({**spec.node_selector, **labels}))
+            sets.append(replace(alike, template=replace(alike.template, spec=own), count=number))
+        sets += [] if given.places else [alike]
+    return replace(one, placed=replace(one.placed, sets=tuple(sets)))
 
 
 def _as_flavored(snapshot: Snapshot, one: Revision, way: Sequence[Sequence[str]], queue: str = "") -> Revision:

@@ -195,7 +195,7 @@ RACKS: Final = (
 
 @pytest.mark.parametrize("key", ASKS)
 def test_quota_that_lacks_lacks_wherever_the_racks_are(key: str) -> None:
-    """Too little is free before any place is looked for; with enough, whether it fits a rack isn't known."""
+    """Too little is free before any place is looked for; with enough, racks have to be known, and where pods with quota are."""
     given = job(8, namespace="a")
     given["spec"]["template"]["metadata"] = {"annotations": {f"kueue.x-k8s.io/{key}": "rack"}}
     held = workload("a", "old", 8, held=("q", "f"))
@@ -204,7 +204,15 @@ def test_quota_that_lacks_lacks_wherever_the_racks_are(key: str) -> None:
     assert "4 nvidia.com/gpu of f too few are free" in str(found.sentence)
     found = asked(read([node("n", 8), *RACKS, queue("q", {"f": ("16",)}), held]), given)
     assert found.verdict is Verdict.UNKNOWN
-    assert "whether it fits a topology isn't modelled" in str(found.sentence)
+    assert "some pods with quota of f aren't on their nodes yet" in str(found.sentence)
+    nowhere = asked(
+        read([node("n", 8), *RACKS, queue("q", {"f": ("16",)})]), given
+    )  # a node without the label of a rack
+    assert (nowhere.verdict, nowhere.reason) == (Verdict.STUCK, Reason.QUEUE)
+    assert "topology t has room for 0 of 1 pods" in str(nowhere.sentence)
+    racked = node("n", 8)
+    racked["metadata"]["labels"]["rack"] = "r"
+    assert asked(read([racked, *RACKS, queue("q", {"f": ("16",)})]), given).verdict is Verdict.COMPLETES
     without = asked(cluster("100"), given)  # a flavor without a topology takes none that asks for one
     assert (without.verdict, without.reason) == (Verdict.STUCK, Reason.QUEUE)
 

@@ -128,6 +128,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/scheduling/kueue/cycle.py": "tests/scheduling/kueue/test_tables.py",
     "planner/scheduling/kueue/flavors.py": "tests/scheduling/kueue/test_tables.py",
     "planner/scheduling/kueue/preemption.py": "tests/scheduling/kueue/test_tables.py",
+    "planner/scheduling/kueue/topology.py": "tests/scheduling/kueue/test_topology.py",
     "planner/scheduling/kueue/tree.py": "tests/scheduling/kueue/test_tables.py",
     "planner/rollout/unknowns.py": "tests/rules/test_half_inputs.py",
 }

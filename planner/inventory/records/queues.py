@@ -117,6 +117,12 @@ _SET = Kept(
         ("topologyRequest.unconstrained", bool),
     ),
     level=first("topologyRequest.required", "topologyRequest.preferred"),
+    is_required=of(lambda _, level: bool(level), ("topologyRequest.required", str)),
+    has_slices=of(
+        lambda _, *slices: any(slices),
+        ("topologyRequest.podSetSliceRequiredTopology", str),
+        ("topologyRequest.podsetSliceRequiredTopologyConstraints", list[wire.Present]),
+    ),
     group="topologyRequest.podSetGroupName",
 )
 _GRANTED = Kept(

@@ -15,7 +15,7 @@ from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.fair import STRATEGIES
 from planner.scheduling.kueue.play import Outcome, Verdict, play
 from planner.scheduling.kueue.tree import at_nominal
-from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack
+from planner.scheduling.kueue.wanting import NO_MATCH, NO_PLACES, TOO_MUCH, Lack
 
 
 def lacking(snapshot: Snapshot) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def why(one: Verdict, names: Mapping[str, str]) -> Text:
 
 def lack_words(one: Lack) -> str:
     """``8 nvidia.com/gpu of a100 too few are free``."""
-    if one.kind == NO_MATCH:
+    if one.kind in (NO_MATCH, NO_PLACES):
         return one.said
     amount = f"{roughly(one.missing, one.resource)} {one.resource}"
     if one.kind == TOO_MUCH:

@@ -12,9 +12,11 @@ from functools import reduce
 from math import inf
 from typing import NamedTuple
 
+from planner.kubernetes.records import FrozenMap, QueuedSet
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
-from planner.scheduling.kueue.preemption import possible, targets
+from planner.scheduling.kueue.preemption import may_evict, possible, targets
+from planner.scheduling.kueue.topology import Place, Places, with_places
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Share, Tree, Use
 from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
 
@@ -31,21 +33,24 @@ class CycleStatus(StrEnum):
 
 
 class QuotaState(NamedTuple):
-    """What a cycle knows: quotas and who holds some, the flavors, and Kueue's configuration."""
+    """What a cycle knows: quotas and who holds some, the flavors, Kueue's configuration, and the nodes of flavors with a topology."""
 
     tree: Tree
     flavors: Flavors
     rules: Rules = Rules()
+    places: Mapping[str, Places] = FrozenMap()
 
 
 class Entry:
-    """A workload in a cycle."""
+    """A workload in a cycle. `doubt`: why it isn't known what becomes of it."""
 
-    __slots__ = ("assignment", "queue", "status", "targets", "wanting")
+    __slots__ = ("assignment", "doubt", "queue", "status", "targets", "wanting")
 
-    def __init__(self, wanting: Wanting, queue: Queue, assignment: Assignment, found: list[Target]) -> None:
+    def __init__(
+        self, wanting: Wanting, queue: Queue, assignment: Assignment, found: list[Target], doubt: str = ""
+    ) -> None:
         self.wanting, self.queue, self.assignment, self.targets = wanting, queue, assignment, found
-        self.status = CycleStatus.SKIPPED
+        self.status, self.doubt = CycleStatus.SKIPPED, doubt
 
     @property
     def is_still_looking(self) -> bool:
@@ -68,7 +73,7 @@ def nominate(
     allowed: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Entry:
     """Which flavors it would get now, with whom going; with fewer pods where it may start so."""
-    tree, flavors, rules = state
+    tree, flavors, rules, _ = state
     queue = tree.queues[wanting.queue]
 
     known: dict[object, list[Target]] = {}
@@ -86,14 +91,17 @@ def nominate(
     assigner = Assigner(wanting, queue, flavors, oracle, is_fair=rules.fair is not None)
 
     def attempt(counts: Sequence[int] | None) -> tuple[Assignment, list[Target]]:
-        found = assigner.assign(counts, tried, allowed)
-        if found.mode != Mode.PREEMPT:
+        found = with_places(state.places, queue, wanting, assigner.assign(counts, tried, allowed))
+        if found.mode != Mode.PREEMPT or found.lacks_places:
             return found, []
         return found, whom({fr: one for fr, one in found.use.items() if one}, found.needs_preemption)
 
     whole, gone = attempt(None)
     if whole.mode == Mode.FIT or gone or not wanting.spare:
-        return Entry(wanting, queue, whole, gone)
+        is_open = whole.mode == Mode.PREEMPT and whole.lacks_places and may_evict(tree, queue, wanting, whole.use)
+        return Entry(
+            wanting, queue, whole, gone, "whom Kueue evicts for places in a topology isn't modelled" if is_open else ""
+        )
     tries: dict[int, tuple[Assignment, list[Target]]] = {}
 
     def does(step: int) -> bool:
@@ -132,6 +140,14 @@ def run(
     return done
 
 
+def _placed_sets(state: QuotaState, entry: Entry) -> Iterator[tuple[Places, QueuedSet, Mapping[Place, int]]]:
+    sets = {each.name: each for each in entry.wanting.sets}
+    for given in entry.assignment.sets:
+        if given.places:
+            flavor = next(one.flavor for one in given.flavors.values() if one.flavor in state.places)
+            yield state.places[flavor], sets[given.name], dict(given.places)
+
+
 def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
     """What becomes of one, and what it takes for the rest of the cycle."""
     if any(target.held.key in gone for target in entry.targets):
@@ -146,9 +162,16 @@ def _process(state: QuotaState, entry: Entry, gone: dict[str, Held]) -> Use:
     if assignment.mode == Mode.DEFERRED_FIT:
         entry.status = CycleStatus.DEFERRED
         return assignment.use
-    if any(target.held.key in gone for target in entry.targets) or not _fits(state.tree, entry, gone):
+    placed = list(_placed_sets(state, entry))
+    if (
+        any(target.held.key in gone for target in entry.targets)
+        or not _fits(state.tree, entry, gone)
+        or not all(places.fits(pods, domains) for places, pods, domains in placed)
+    ):
         entry.status = CycleStatus.SKIPPED
         return {}
+    for places, pods, domains in placed:
+        places.take(pods, domains)
     gone.update((target.held.key, target.held) for target in entry.targets)
     entry.status = CycleStatus.PREEMPTS if assignment.mode == Mode.PREEMPT else CycleStatus.ADMITTED
     return assignment.use

@@ -12,7 +12,7 @@ from typing import Final
 
 from planner.ground.records import Record
 from planner.kubernetes.queues import FAIR_SINCE
-from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, QueuedWorkload, Snapshot
+from planner.kubernetes.records import ClusterQueue, Labels, LabelSelector, Presence, QueuedWorkload, Snapshot
 from planner.kubernetes.selectors import labels_match
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import CycleStatus, Entry, QuotaState, nominate, reserves, run
@@ -29,7 +29,7 @@ from planner.scheduling.kueue.standing import (
     wanting,
 )
 from planner.scheduling.kueue.tree import FlavorResource
-from planner.scheduling.kueue.wanting import NO_MATCH, TOO_MUCH, Lack, Mode, SetGiven, Target, Wanting
+from planner.scheduling.kueue.wanting import NO_MATCH, NO_PLACES, TOO_MUCH, Lack, Mode, SetGiven, Target, Wanting
 
 ROUNDS: Final = 4
 """How often those that were set aside are tried again after somebody went; beyond that they are not known."""
@@ -85,16 +85,24 @@ CHECKERS: Final = {
 
 class _Play:
     """`waiting`: by queue; `aside`: who doesn't fit for now; `shapes`: an entry of each kind that was set aside; `checkers`: admission
-    check → its controller."""
+    check → its controller; `is_blind`: nodes or pods are missing in the input; `doubts`: the cohort above all → why it isn't known what becomes of those below."""
 
-    def __init__(self, state: QuotaState, queues: Mapping[str, ClusterQueue], checkers: Mapping[str, str]) -> None:
-        self.state, self.queues, self.checkers = state, queues, checkers
+    def __init__(
+        self,
+        state: QuotaState,
+        queues: Mapping[str, ClusterQueue],
+        checkers: Mapping[str, str],
+        *,
+        is_blind: bool = False,
+    ) -> None:
+        self.state, self.queues, self.checkers, self.is_blind = state, queues, checkers, is_blind
         self.found: dict[str, Verdict] = {}
         self.places: dict[str, int] = {}
         self.tried: dict[str, list[dict[str, int]]] = {}
         self.waiting: dict[str, list[Wanting]] = {}
         self.aside: list[Wanting] = []
         self.shapes: dict[object, Entry] = {}
+        self.doubts: dict[str, str] = {}
 
     def root(self, queue: str) -> str:
         """The cohort above all that it lends to or borrows from, or itself; "" of one that isn't there."""
@@ -111,9 +119,9 @@ class _Play:
 def play(snapshot: Snapshot, rules: Rules) -> dict[str, Verdict]:
     """Of every workload that waits, by key."""
     queues = {queue.name: queue for queue in snapshot.cluster_queues}
-    made = _Play(
-        state_of(snapshot, rules), queues, {check.name: check.controller for check in snapshot.admission_checks}
-    )
+    is_blind = any(snapshot.presence.get(kind, Presence.ABSENT).is_lacking for kind in ("Node", "Pod"))
+    checkers = {check.name: check.controller for check in snapshot.admission_checks}
+    made = _Play(state_of(snapshot, rules), queues, checkers, is_blind=is_blind)
     _standing(made, snapshot)
     _cycles(made)
     _with_unknowns(made, snapshot)
@@ -255,6 +263,11 @@ def _heads(made: _Play) -> Iterator[Wanting]:
 def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
     """Whether the queue moves, and whether somebody goes."""
     one, queue = entry.wanting, made.waiting[entry.queue.name]
+    if entry.doubt:
+        made.told(one, Outcome.UNKNOWN, why=entry.doubt)
+        made.doubts.setdefault(made.root(one.queue), f"{one.key}: {entry.doubt}")
+        queue.pop(0)
+        return True, False
     if entry.status == CycleStatus.ADMITTED:
         checks = made.queues[one.queue].checks
         flavors = {given.flavor for each in entry.assignment.sets for given in each.flavors.values()}
@@ -323,7 +336,7 @@ def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
     records = {workload.key: workload for workload in snapshot.queued_workloads}
     today = state_of(snapshot, made.state.rules)  # nobody who waits has quota yet
-    doubted: dict[str, str] = {}  # root → why
+    doubted = dict(made.doubts)
     for verdict in list(made.found.values()):
         if (root := made.root(verdict.queue)) and (why := _not_modelled(made, today, verdict, records[verdict.key])):
             doubted.setdefault(root, f"{verdict.key}: {why}")
@@ -351,13 +364,52 @@ def _unknown(verdict: Verdict, why: str) -> Verdict:
     )  # fmt: skip
 
 
+def _places_not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
+    """Why it isn't known which places its pods get in a topology; "" where it is, or where they get none."""
+    flavors = made.state.flavors.objects
+    of_queue = [name for group in made.queues[verdict.queue].groups for name in group.flavors]
+    with_topology = [name for name in of_queue if name in flavors and flavors[name].topology]
+    is_implied = bool(of_queue) and len(with_topology) == len(of_queue)
+    if not with_topology or not (is_implied or any(each.is_topological for each in record.sets)):
+        return ""
+    if missing := [name for name in with_topology if name not in today.places]:
+        return f"the input holds no Topology {flavors[missing[0]].topology}"
+    if made.is_blind:
+        return "the nodes and pods of its topology aren't all in the input"
+    if any(each.group or each.has_slices for each in record.sets):
+        return "slices and groups in a topology aren't modelled"
+    if any(each.spec.node_affinity.preferred for each in record.sets):
+        return "what preferred node affinity does in a topology isn't modelled"
+    if verdict.outcome is Outcome.EVICTS:
+        return "whether it fits a topology once others are evicted isn't modelled"
+    if len(with_topology) > 1:
+        return "which of several flavors with a topology it gets isn't modelled"
+    return (
+        ""
+        if _are_bound(today, with_topology[0])
+        else f"some pods with quota of {with_topology[0]} aren't on their nodes yet"
+    )
+
+
+def _are_bound(today: QuotaState, flavor: str) -> bool:
+    """Whether the pods that are on a flavor's nodes by Kueue ask for as much as Workloads hold of it."""
+    held: dict[str, int] = {}
+    for queue in today.tree.queues.values():
+        for (name, resource), amount in queue.use.items():
+            if name == flavor:
+                held[resource] = held.get(resource, 0) + amount
+    return all(today.places[flavor].held(resource) == amount for resource, amount in held.items())
+
+
 def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> bool:
     """Whether too little quota is free for it before anybody else is let in, and nobody may be evicted for it: then it waits, whatever a
     topology or a check says to it and to others (`flavorassigner.go` assigns quota first)."""
     if verdict.outcome is not Outcome.QUOTA or verdict.queue not in today.tree.queues:
         return False
     entry = nominate(today, wanting(record, verdict.queue))
-    return entry.assignment.mode != Mode.FIT and not entry.targets and not entry.is_still_looking
+    found = entry.assignment
+    is_quota = not found.lacks_places or any(lack.kind != NO_PLACES for lack in found.lacks)
+    return found.mode != Mode.FIT and is_quota and not entry.targets and not entry.is_still_looking
 
 
 def _not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> str:
@@ -365,12 +417,8 @@ def _not_modelled(made: _Play, today: QuotaState, verdict: Verdict, record: Queu
         return ""
     if record.unmodelled:
         return f"it has {', '.join(record.unmodelled)}, which isn't modelled"
-    flavors = made.state.flavors.objects
-    of_queue = {name for group in made.queues[verdict.queue].groups for name in group.flavors}
-    if any(queued_set.is_topological for queued_set in record.sets) or any(
-        name in flavors and flavors[name].topology for name in of_queue
-    ):
-        return "whether it fits a topology isn't modelled"
+    if why := _places_not_modelled(made, today, verdict, record):
+        return why
     if made.state.rules.is_old and made.state.tree.queues[verdict.queue].parent is not None:
         return f"fair sharing of a Kueue before {FAIR_SINCE} isn't modelled"
     if not record.created_at:

@@ -41,6 +41,14 @@ def targets(
     return _classical(preemptor)
 
 
+def may_evict(tree: Tree, queue: Queue, wanting: Wanting, use: Use) -> bool:
+    """Whether its policies let it evict anybody who holds some of the same, of its own queue or of its cohort."""
+    preemptor = Preemptor(tree=tree, queue=queue, wanting=wanting, use=use, short=frozenset(use))
+    others = [each for each in queue.root().every_queue() if each is not queue] if queue.parent is not None else []
+    own = preemptor.evictable(queue.spec.within_queue, queue)
+    return bool(own) or any(preemptor.evictable(queue.spec.reclaim, each) for each in others)
+
+
 def possible(tree: Tree, queue: Queue, fr: FlavorResource, amount: int, found: list[Target]) -> tuple[Possible, int]:
     """What a preemption for this resource alone would be, whose targets are `found`, and how high it would borrow then
     (`SimulatePreemption`)."""

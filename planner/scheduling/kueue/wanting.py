@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from planner.ground.records import Record
 from planner.kubernetes.derived import Same
@@ -78,6 +78,7 @@ class Lack(NamedTuple):
 
 
 NO_MATCH, TOO_MUCH, WAITS = "NoMatchingFlavor", "ExceedsMaxQuota", "WaitingForQuota"
+NO_PLACES: Final = "TopologyDoesNotFit"
 
 
 class Given(NamedTuple):
@@ -90,13 +91,14 @@ class Given(NamedTuple):
 
 
 class SetGiven(NamedTuple):
-    """What a pod set gets: resource → flavor; and what lacks."""
+    """What a pod set gets: resource → flavor; and what lacks. `places`: in a topology, how many pods each domain gets."""
 
     name: str
     pods: int
     flavors: Mapping[str, Given]
     lacks: tuple[Lack, ...] = ()
     asks: bool = True
+    places: tuple[tuple[tuple[str, ...], int], ...] = ()
 
     @property
     def mode(self) -> Mode:
@@ -116,6 +118,11 @@ class Assignment(Record):
     @property
     def lacks(self) -> tuple[Lack, ...]:
         return tuple(lack for one in self.sets for lack in one.lacks)
+
+    @property
+    def lacks_places(self) -> bool:
+        """Whether quota is free, and places in a topology aren't."""
+        return any(lack.kind == NO_PLACES for lack in self.lacks)
 
     @property
     def needs_preemption(self) -> frozenset[FlavorResource]:
