@@ -10,9 +10,12 @@ ownership of server-side apply (structured-merge-diff `fieldpath/serialize-pe.go
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
+
+from planner.ground import typed
 from planner.ground.vocabulary import KEPT_ANNOTATIONS
 from planner.inventory import wire
 from planner.inventory.limits import LIMITS
@@ -76,6 +79,24 @@ def _of_managers(entries: Iterable[wire.ManagedFields]) -> Fields | None:
             fields = _without(fields, managed.fields_v1)
     found = _of_fields(fields)
     return found if isinstance(found, dict) else {}
+
+
+def applied_part(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of an object its applier owns alone, with the values that it has; {} where managedFields don't tell it. Lists are whole, as a
+    custom resource's are unless its schema names their keys."""
+    metadata = document.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, Mapping) else None
+    try:
+        told = _of_managers(typed.convert(entries, list[wire.ManagedFields])) if entries else None
+    except msgspec.ValidationError:
+        return {}
+    return _part(document, told) if told else {}
+
+
+def _part(value: Any, fields: Any) -> Any:
+    if not isinstance(fields, dict) or not isinstance(value, Mapping):
+        return value
+    return {key: _part(value[key], below) for key, below in fields.items() if key in value}
 
 
 def _is_applier(one: wire.ManagedFields) -> bool:

@@ -36,7 +36,7 @@ from planner.inventory.records.unplayed import read_before, read_set, read_unpla
 from planner.inventory.runtimes import Runtimes
 from planner.inventory.side_effects import Unsure, raised, side_effects
 from planner.inventory.template_rules import amount_problems
-from planner.inventory.through import through
+from planner.inventory.through import lacks_applied, through
 from planner.kubernetes import queues
 from planner.kubernetes.asked_for import Untold, gangs_asked, untold
 from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, brought_within, settled
@@ -688,6 +688,8 @@ def _known_of(
     if sameness is not Sameness.DIFFERENT:
         return sameness
     changed = course(snapshot, given, there, row, sets, _without_added(one, there, row)) if row is not None else None
+    if changed is None and row is not None and lacks_applied(snapshot, there, row):
+        return _unknown("not applied", key, holds=_holds(snapshot, key), kind=resource_of(row))
     if changed is None:
         return _changed(key, _holds(snapshot, key))
     return _refused(key, changed) if changed.refused else changed

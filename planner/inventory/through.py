@@ -55,6 +55,14 @@ def through(
     return before, after, is_new
 
 
+def lacks_applied(snapshot: Snapshot, there: Unplayed, row: Templated) -> bool:
+    """Whether all that hinders is that the object doesn't say what was applied of it: neither an annotation nor managedFields do, so that
+    what a manifest takes away isn't known."""
+    role = row.updates.through if row.updates is not None else ""
+    made = snapshot.workload(DEPLOYMENT.key(there.namespace, f"{there.name}-{role}")) if role else None
+    return made is not None and made.owner is not None and made.owner.uid == there.uid and not there.applied_paths
+
+
 def _stays(given: frozenset[str], there: frozenset[str]) -> bool:
     """What has to stay: what the manifest leaves out is its webhook's default."""
     return given <= there

@@ -221,3 +221,54 @@ def test_the_projects_version_is_named(one: Object) -> None:
     row = templated(one["kind"], one["apiVersion"])
     assert row is not None
     assert row.schema
+
+
+# ── what was applied before ──────────────────────────────────────────────────────────────────────────────────────────
+def model(image: str, **metadata: Any) -> Object:
+    spec = {
+        "predictor": {
+            "minReplicas": 1,
+            "containers": [{**pod_spec(1)["containers"][0], "name": "kserve-container", "image": image}],
+        }
+    }
+    one = made("serving.kserve.io/v1beta1", "InferenceService", spec)
+    return {**one, "metadata": {**one["metadata"], "uid": "u", **metadata}}
+
+
+FIELDS: Final = {"f:spec": {"f:predictor": {"f:minReplicas": {}, "f:containers": {}}}}
+APPLIED: Final = {
+    "manager": "kubectl-client-side-apply",
+    "operation": "Update",
+    "fieldsType": "FieldsV1",
+    "fieldsV1": FIELDS,
+}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "verdict"),
+    [
+        ({}, Verdict.UNKNOWN),
+        ({"managedFields": [{**APPLIED, "manager": "kserve-controller"}]}, Verdict.UNKNOWN),
+        ({"managedFields": [APPLIED]}, Verdict.COMPLETES),
+    ],
+)
+def test_a_model_server_without_last_applied_needs_its_managed_fields(metadata: Object, verdict: Verdict) -> None:
+    """What a manifest takes away is known of neither; the answer names what is missing and the command that adds it."""
+    there = model("vllm:1", **metadata)
+    owner = {
+        "apiVersion": "serving.kserve.io/v1beta1",
+        "kind": "InferenceService",
+        "name": "x",
+        "uid": "u",
+        "controller": True,
+    }
+    pods = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": there["spec"]["predictor"]["containers"]}}
+    server = {
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "x-predictor", "namespace": "a", "uid": "d", "ownerReferences": [owner]},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "x"}}, "template": pods},
+    }  # fmt: skip
+    found = asked(model("vllm:2"), there, server)
+    assert found.verdict is verdict, found.sentence
+    is_named = "kubectl get inferenceservice.serving.kserve.io -o json --show-managed-fields" in str(found.sentence)
+    assert is_named is (verdict is Verdict.UNKNOWN)

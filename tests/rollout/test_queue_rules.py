@@ -14,6 +14,7 @@ from planner.questions.gate import GateSettings
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
+from planner.serve.review import Review, Silence, read_request, review
 from tests.capacity.teams import flavor, local, node, queue, read, workload
 from tests.rollout.test_queued import LABEL, asked, restarted, served_items, spec
 from tests.rollout.test_queued import job as new_job
@@ -150,6 +151,27 @@ def test_a_stateful_set_of_a_queue_is_not_scaled(labels: Object) -> None:
         assert "vstatefulset" not in str(rollout(snapshot, Scenario(manifest=text)).sentence)  # from 0 it is taken
     else:
         assert found.verdict is Verdict.COMPLETES
+
+
+def reviewed(there: Snapshot, before: Object, after: Object, *, subresource: str = "") -> Review:
+    resource = {"group": "apps", "version": "v1", "resource": "statefulsets"}
+    request = {"uid": "1", "namespace": "team-c", "name": "db", "resource": resource, "operation": "UPDATE",
+               "object": after, "oldObject": before, **({"subResource": subresource} if subresource else {})}  # fmt: skip
+    text = json.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+    return review(there, read_request(text.encode()))
+
+
+@pytest.mark.parametrize("labels", [LABEL, {}])
+def test_our_webhook_says_what_kueues_refuses_and_of_a_scale_that_it_does_not_know(labels: Object) -> None:
+    """Kueue's asks to review ``statefulsets`` alone, so a write of their subresource ``scale`` passes it (`statefulset_webhook.go`)."""
+    there = read([*served_items(8, 1, 0), stateful(labels, 2)])
+    written = reviewed(there, stateful(labels, 2), stateful(labels, 3))
+    assert ("vstatefulset.kb.io" in written.warning) is bool(labels)
+    numbers = [
+        {"metadata": {"name": "db", "namespace": "team-c"}, "spec": {"replicas": replicas}} for replicas in (2, 3)
+    ]
+    scaled_by = reviewed(there, *numbers, subresource="scale")
+    assert scaled_by.silence is (Silence.NOT_KNOWN if labels else Silence.COMPLETES)
 
 
 @pytest.mark.parametrize(("scales", "verdict"), [(True, Verdict.STUCK), (False, Verdict.COMPLETES)])

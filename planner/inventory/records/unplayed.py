@@ -11,6 +11,7 @@ from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LAST_APPLIED
 from planner.inventory import wire
+from planner.inventory.last_applied import applied_part
 from planner.inventory.records.shared import Shared
 from planner.inventory.records.workloads import read_template
 from planner.inventory.runtimes import runtime_of
@@ -44,7 +45,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
     is_told, is_suspended = row is not None and not untold(row, document), row is not None and is_idle(row, document)
     annotations = metadata.get("annotations")
     notes = dict(annotations) if isinstance(annotations, Mapping) else {}
-    noted = _noted(notes.pop(LAST_APPLIED, None))
+    noted = _noted(notes.pop(LAST_APPLIED, None)) or applied_part(document)
     updates = (row.updates if row is not None else None) or NOT_MODELLED
     hangs, applied, held = updates.hung_on(document), updates.hung_on(noted), updates.held_to(document)
     way, alone = updates.said(document), text_at(document, updates.one_at_a_time[0])

@@ -160,7 +160,7 @@ def with_places(places: Mapping[str, Places], queue: Queue, wanting: Wanting, fo
         return found
     sets, given = {each.name: each for each in wanting.sets}, list(found.sets)
     taken: list[tuple[Places, QueuedSet, Mapping[Place, int]]] = []
-    mode = found.mode
+    mode: Mode = found.mode
     for number, each in enumerate(found.sets):
         pods = replace(sets[each.name], count=each.pods)
         flavor = next((one.flavor for one in each.flavors.values() if one.flavor in places), "")
