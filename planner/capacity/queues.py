@@ -208,6 +208,10 @@ def _let_in(state: QuotaState, order: Sequence[Verdict]) -> None:
 
 def _remedy(state: QuotaState, one: Verdict, record: QueuedWorkload) -> Text:
     by_flavor: dict[str, list[Lack]] = {}
+    if any(
+        lack.flavor in state.places for lack in one.lacks
+    ):  # which places are left by those that are let in isn't asked here
+        return words.NO_WORDS
     for lack in one.lacks:
         if lack.kind != NO_MATCH:
             by_flavor.setdefault(lack.flavor, []).append(lack)

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import HOSTNAME
+from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.records import Node, Pod, QueuedSet, ResourceFlavor
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import node_affinity_matches, tolerates_taints
@@ -54,7 +55,7 @@ class Places:
         self._at: list[dict[Place, Domain]] = [{} for _ in levels]
         for node in nodes:
             labels = {**flavor.node_labels, **{key: node.labels.get(key) for key in levels}}
-            is_up = not node.is_cordoned and node.conditions.get("Ready") == "True"
+            is_up = not node.is_cordoned and is_ready(node)
             if is_up and all(value is not None and node.labels.get(key) == value for key, value in labels.items()):
                 place = tuple(node.labels[key] for key in levels)
                 self.nodes[node.name], self._node[place] = place, node

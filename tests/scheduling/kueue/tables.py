@@ -106,7 +106,7 @@ def shares(name: str, case: Case) -> tuple[Any, Any]:
 
 def flavors(name: str, case: Case) -> tuple[Any, Any]:
     reading = _Reading(name, case)
-    tree, known, _ = state_of(reading.objects())
+    tree, known, *_ = state_of(reading.objects())
     queues = [one.name for one in reading.all("queues", "ClusterQueue")]
     for queue, use in zip(queues, case["use"], strict=False):
         tree.queues[queue].add_all(_use(use))
