@@ -106,6 +106,14 @@ def price_book(
     return book.with_commitments(load_commitments(commitments)) if commitments else book
 
 
+def oldest_price(book: PriceBook, snapshots: Iterable[Snapshot]) -> str:
+    """The date of the oldest price of the clusters' nodes, as their bills say; the book's where none has a price."""
+    from planner.pricing.node import price_node
+
+    days = {price_node(book, node).price.as_of for one in snapshots for node in one.nodes}
+    return min(filter(None, days), default=book.as_of)
+
+
 def say_age(as_of: str, nodes: Iterable[Node] = ()) -> None:
     """That prices are old, on standard error, where they are, and the command that reads those of the nodes' clouds."""
     from planner.pricing.book import age_warning

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -13,6 +13,7 @@ from planner.cli import options, output, terminal, waiting
 from planner.cli.cluster import one_reader_of_stdin, read_cluster, read_clusters, read_each
 from planner.cli.given import (
     ask_prometheus,
+    oldest_price,
     pool_limits,
     pool_options,
     price_book,
@@ -247,7 +248,7 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         )  # fmt: skip
         hooks.beside(called, found)
         if output_format == "text" or hasattr(found, "as_of"):
-            say_age(_dated(found, given), called.snapshots[0].nodes)
+            say_age(_dated(found, given, called.snapshots), called.snapshots[0].nodes)
         return _with_left_out(status, called)
 
     made = options.together(
@@ -282,7 +283,7 @@ def tell(
         show(question, answer)
         if question.script is not None and answer.steps:
             terminal.say("\n--script prints the steps as a shell script.")
-        if given.book is not None and _dated(answer, given):
+        if given.book is not None and _dated(answer, given, snapshots):
             terminal.say(f"\n{sentence(getattr(answer, 'prices_source', '') or given.book.source)}")
         if len(snapshots) == 1 and Want.ANOTHER not in question.wants:
             terminal.say(f"\nfrom {snapshots[0].source}")
@@ -291,12 +292,14 @@ def tell(
     return int(question.exit_status(snapshots, answer, fail_on))
 
 
-def _dated(answer: Any, given: Given) -> str:
-    """The date of the prices that the answer's dollars are of; the book's where it says dollars and no date. "" without dollars."""
+def _dated(answer: Any, given: Given, snapshots: Iterable[Snapshot]) -> str:
+    """The date of the prices that the answer's dollars are of: where it says dollars and no date, that of the oldest price of the clusters'
+    nodes, as in their bill. "" without dollars."""
     if hasattr(answer, "as_of"):
         return str(answer.as_of)
-    has_dollars = given.book is not None and "$" in str(getattr(answer, "sentence", ""))
-    return given.book.as_of if given.book is not None and has_dollars else ""
+    if given.book is None or "$" not in str(getattr(answer, "sentence", "")):
+        return ""
+    return oldest_price(given.book, snapshots)
 
 
 def _rows(question: Question[Any, Any], named: str, output_format: str) -> str:

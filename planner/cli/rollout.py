@@ -12,7 +12,7 @@ from planner.capacity.filters import Filter
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
 from planner.cli import options, output, plain, terminal
 from planner.cli.cluster import one_reader_of_stdin, read_cluster
-from planner.cli.given import manifests_of, say_age
+from planner.cli.given import manifests_of, oldest_price, say_age
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
@@ -159,7 +159,7 @@ def command(
             if found.apply is not None:
                 _print_applied(found.apply)
         if costs is not None:
-            _print_costs(costs)
+            _print_costs(costs, snapshot)
         else:
             _say_age(given, snapshot, (way.usd_per_month for way in result.remedies))
 
@@ -211,7 +211,7 @@ def _certify(
 def _say_age(given: Given, snapshot: Snapshot, usd: Iterable[float | None]) -> None:
     """How old the prices are, where a way has one: its dollars have their date."""
     if given.book is not None and any(amount is not None for amount in usd):
-        say_age(given.book.as_of, snapshot.nodes)
+        say_age(oldest_price(given.book, (snapshot,)), snapshot.nodes)
 
 
 def _print_script(
@@ -328,7 +328,7 @@ def _print_applied(one: Applied) -> None:
     click.echo(f"  undo: {one.undo}")
 
 
-def _print_costs(costs: StrategyCosts) -> None:
+def _print_costs(costs: StrategyCosts, snapshot: Snapshot) -> None:
     """The sentence, and the strategies that no other beats in Ready pods, time and spare GPUs; JSON has all."""
     click.echo("\nWhat each strategy costs")
     if costs.sentence:
@@ -348,4 +348,4 @@ def _print_costs(costs: StrategyCosts) -> None:
         click.echo(
             f"Nodes like pool {costs.node_pool}'s: {costs.machine_type} in {costs.region_id}, as of {costs.as_of}."
         )
-        say_age(costs.as_of)
+        say_age(costs.as_of, snapshot.nodes)

@@ -106,6 +106,11 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
         if total is None
         else f"; {usd(total)} a month"
         + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
+        + (
+            f" and {count(bare, 'node')} without a price"
+            if (bare := sum(one.nodes_without_price for one in clusters if one.usd_per_month is not None))
+            else ""
+        )
     )
     return Text(
         f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{untold}{free}{cost}."

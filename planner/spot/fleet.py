@@ -281,7 +281,7 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
         raise NotKnownError(
             f"what spot would save isn't known: none of the {count(len(demand), 'on-demand node')} has a price on spot "
             f"({', '.join(sorted({node_cost.node.price.machine_type for node_cost in demand}))})",
-            mend=f"Read it with {_refreshed(snapshot)}, or give prices of your own as a CSV",
+            mend=f"Read it with {_refreshed(snapshot, {cost.node.node for cost in demand})}, or give prices of your own as a CSV",
         )
     kind_of = {snapshot.nodes[i].name: number for number, kind in enumerate(kinds) for i in kind.nodes}
     on_kind = {key: Counter(kind_of.get(pod.node_name) for pod in own) for key, own in pods.items()}
@@ -303,9 +303,10 @@ def _worked_out(snapshot: Snapshot, book: PriceBook, asked: Mapping[str, Any]) -
     return _summed(_Plan(snapshot, prices, cost, demand, kinds, repacked, moves), kept_off, fitness, borne)
 
 
-def _refreshed(snapshot: Snapshot) -> str:
-    """What reads spot prices of the nodes' clouds; of those whose list has none, the bill."""
-    nodes = [node for node in snapshot.nodes if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
+def _refreshed(snapshot: Snapshot, names: Container[str]) -> str:
+    """What reads spot prices of the clouds of the nodes called so; of those whose list has none, the bill."""
+    asked = [node for node in snapshot.nodes if node.name in names]
+    nodes = [node for node in asked if (of := seller_of(node)) is None or not of.prices or of.lists_spot]
     commands_known = refresh_commands(nodes)
     return " and ".join(f'"{one}"' for one in commands_known) if commands_known else OWN_BILL
 

@@ -269,9 +269,8 @@ def test_what_a_plan_does_not_spend_is_paid_all_the_same() -> None:
         found = eks_with(row)
         assert found.bill_usd_per_month == pytest.approx((6 * DEMAND + 2) * 730, abs=0.02)
         assert not any(one.commitment_id for one in found.nodes)
-        rows: list[dict[str, Any]] = [
-            *focus_rows(found.by_node, found.nodes, found.resources, found.starts_at, found.unused_commitments)
-        ]
+        every = focus_rows(found.by_node, found.nodes, found.resources, found.starts_at, found.unused_commitments)
+        rows: list[dict[str, Any]] = [dict(row) for row in every]
         for column in ("BilledCost", "EffectiveCost"):
             assert sum(one[column] or 0.0 for one in rows) == pytest.approx(found.bill_usd_per_month, abs=0.02)
 
