@@ -108,7 +108,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
         + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
         + (
             f" and {count(bare, 'node')} without a price"
-            if (bare := sum(one.nodes_without_price for one in clusters if one.usd_per_month is not None))
+            if (bare := sum(one.nodes_without_price or 0 for one in clusters if one.usd_per_month is not None))
             else ""
         )
     )
