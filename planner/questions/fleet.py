@@ -101,17 +101,10 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     free += f"; how many are free of {listing(of_unseen, most=5)} is not known" if of_unseen else ""
     untold = f", of {unknown:,} it is not known" if unknown else ""
     unpriced = sum(cluster.usd_per_month is None for cluster in clusters)
-    cost = (
-        ""
-        if total is None
-        else f"; {usd(total)} a month"
-        + (f" without {count(unpriced, 'cluster')} of no known price" if unpriced else "")
-        + (
-            f" and {count(bare, 'node')} without a price"
-            if (bare := sum(one.nodes_without_price or 0 for one in clusters if one.usd_per_month is not None))
-            else ""
-        )
-    )
+    bare = sum(one.nodes_without_price or 0 for one in clusters if one.usd_per_month is not None)
+    cost = "" if total is None else f"; {usd(total)} a month"
+    cost += f" without {count(unpriced, 'cluster')} of no known price" if cost and unpriced else ""
+    cost += f" and {count(bare, 'node')} without a price" if cost and bare else ""
     return Text(
         f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{untold}{free}{cost}."
     )
