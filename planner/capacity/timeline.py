@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Final
 
-from planner.capacity.changes import ALL, ChangeKind, Later
+from planner.capacity.changes import ALL, Change, ChangeKind, Later
 from planner.capacity.drain import gone_words
 from planner.capacity.evictions import uncordoned
 from planner.capacity.limits import LIMITS
@@ -206,6 +206,23 @@ def _check_devices(case: ChangeCase, pool: NodePool) -> None:
             f"which devices a new node of pool {pool.name} has isn't known: ResourceSlices tell them of nodes that are there",
             mend="Ask without this event, or with nodes of a pool without ResourceSlices",
         )
+
+
+def happening_of(cluster: Cluster, change: Change, revisions: Sequence[Revision], after_seconds: float) -> Happening:
+    """What one change of the cluster alone does to it beside a rollout.
+
+    Raises
+    ------
+    ChangeError
+        For what isn't there.
+    NotKnownError
+        Where it isn't played beside a rollout.
+    """
+    prepared = Prepared(snapshot=cluster.snapshot, revisions=tuple(revisions), pod_times=(), findings=())
+    later = Later(after_seconds=after_seconds, change=change)
+    found = _happening(ChangeCase(cluster, change, ()), later, prepared).happening
+    assert found is not None, "it changes no workload"
+    return found
 
 
 def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:

@@ -74,7 +74,7 @@ _MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, a
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
 @options.option("Ways out", "--levers", metavar="LIST", is_everyday=True,
-              help="All plans within these levers that nothing beats, or the proof that there is none: strategy,order,lend,nodes,moves,quota, or all.")  # fmt: skip
+              help="All plans within these levers that nothing beats, or the proof that there is none: strategy,order,lend,nodes,moves,quota,template,pods, or all.")  # fmt: skip
 @options.option("Ways out", "--script", "as_script", is_flag=True, is_everyday=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip
@@ -245,8 +245,8 @@ def _print_certificate(found: Certificate, snapshot: Snapshot, notes: Sequence[s
     click.echo(f"\nfrom {snapshot.source}")
 
 
-def _print_part(part: WorkloadRollout) -> None:
-    """What stands under the verdict for one workload."""
+def _print_part(part: WorkloadRollout, *, is_cured: bool) -> None:
+    """What stands under the verdict for one workload; where there are ways out (`is_cured`), these say what cures it."""
     if part.scheduler_message:
         terminal.say(f"kube-scheduler: {part.scheduler_message}", indent="  ")
     if part.exceeds_deadline:
@@ -257,7 +257,7 @@ def _print_part(part: WorkloadRollout) -> None:
     if part.room is not None:
         terminal.say(f"{part.workload} {part.room.sentence}", head="wherever it runs: ", indent="  ")
     for cure in part.cures:
-        if cure.command:
+        if cure.command and not is_cured:
             terminal.say(f"cure, {cure.sentence}: {cure.command}", indent="  ")
 
 
@@ -271,7 +271,7 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         for part in result.workloads:
             terminal.say(f"  {part.workload}: {part.sentence}", indent="    ")
     for part in result.workloads:
-        _print_part(part)
+        _print_part(part, is_cured=bool(result.remedies))
     first = result.workloads[0]
     shown = "" if first.shown_peak_pods is None else f" ({first.shown_peak_pods:,} in the placement shown)"
     terminal.say(

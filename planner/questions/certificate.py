@@ -16,7 +16,7 @@ from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
 from planner.remedies.certificate import certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
-from planner.remedies.levers import Lever
+from planner.remedies.knobs import Lever
 from planner.remedies.rollouts import growing
 
 ALL: Final = ",".join(Lever)

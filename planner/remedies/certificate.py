@@ -10,19 +10,21 @@ from planner.capacity.node_pools import NodePool, capacity_of
 from planner.ground.budget import TooLargeError
 from planner.ground.records import replace
 from planner.ground.words import Text, count, duration, listing, plural, short_name, usd
-from planner.kubernetes import commands
-from planner.kubernetes.autoscalers import autoscalers_of, moves_between
 from planner.kubernetes.kinds import DAEMON_SET, DEPLOYMENT, REPLICA_SET, STATEFUL_SET
 from planner.kubernetes.records import Amounts, Snapshot
 from planner.pricing.model import PriceBook
-from planner.remedies import limits, steps
+from planner.remedies import limits
 from planner.remedies.certificate_answer import Certificate, Kept, WorthHaving
 from planner.remedies.combinations import Found, search
-from planner.remedies.lending import is_given_back, raised
-from planner.remedies.levers import Growing, Knobs, Lender, Lever, PlanCase, knobs
-from planner.remedies.moves import RoomMade, room_made
+from planner.remedies.knobs import Knobs, Lever, knobs
+from planner.remedies.levers import change, lending, nodes, order, quota
+from planner.remedies.levers.lending import Lender
+from planner.remedies.levers.nodes import Growing
+from planner.remedies.levers.way import Way
 from planner.remedies.player import Outcome
-from planner.remedies.scenario import ends_on_the_way
+from planner.remedies.rollout_plans import raised
+from planner.remedies.room_for_change import RoomMade, room_made
+from planner.remedies.scenario import PlanCase, ends_on_the_way
 from planner.rollout.answers import Reason, Step
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Effect
@@ -167,9 +169,10 @@ class _Writer:
         what = "without downtime" if found.best else ""
         asked = [(self.levers, True)] if Lever.NODES in self.levers else []
         asked += [(self.levers | {lever}, False) for lever in Lever if lever not in self.levers]
+        today = self._knobs(self.levers).total
         for levers, past_limits in asked:
             known = self._knobs(levers, past_limits=past_limits)
-            if past_limits and sum(p.most for p in known.pools) <= sum(p.most for p in self._knobs(levers).pools):
+            if known.total == today:  # it adds nothing here
                 continue
             try:
                 more = search(self.case, known, self.book, units=limits.NEAREST_UNITS.most)
@@ -197,12 +200,12 @@ class _Writer:
         for lender, left in one.lent:
             w = lender.workload
             parts.append(f"{w.namespace}/{w.name} at {count(left, 'replica')} meanwhile")
-        order = known.orders[one.plan.order]
-        if order:
+        turns = known.orders[one.plan.order]
+        if turns:
             parts.append(
-                f"{listing([short_name(self.case.revisions[i].after.key) for i in order], None)}, one after another"
+                f"{listing([short_name(self.case.revisions[i].after.key) for i in turns], None)}, one after another"
             )
-        if order is None:
+        if turns is None:
             parts.append("once those that are rolling out have")
         return ", ".join(parts) or "as it is"
 
@@ -252,9 +255,9 @@ class _Writer:
         name = f"{workload.namespace}/{workload.name}"
         if not lender.bound:
             yield f"{name} only waits today"
-        elif not is_given_back(one, lender, left):
+        elif not _is_given_back(one, lender, left):
             yield f"{name} stays so until there is other room"
-        if moves_between(autoscalers_of(self.case.cluster.snapshot, workload.key), left) is not None:
+        if lending.may_be_moved(self.case.cluster.snapshot, workload, left):
             yield f"{name}'s autoscaler may scale it back meanwhile"
 
     # ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,48 +265,58 @@ class _Writer:
         cluster = self.case.cluster
         every = raised(cluster.snapshot, one)  # quotas that stood in the way, to the most that is used in that run
         for namespace in dict.fromkeys(space for space, *_ in every):
-            yield steps.quota_raised(
+            yield quota.raise_quotas(
                 namespace, [(name, key, bound, most) for space, name, key, bound, most in every if space == namespace]
             )
         for pool, number in known.grown(one.plan):
-            yield steps.nodes_added(cluster, pool.template, number)
+            yield nodes.added(cluster, pool.template, number)
         if moves := known.moves_of(one.plan):
             yield from moves.steps
         for lender, left in one.lent:
-            yield steps.scaled(lender.workload, left)
+            yield lending.scale(lender.workload, left)
         ways = known.ways_of(one.plan)
         for revision, way in zip(self.case.revisions, ways, strict=True):
             before = revision.before
             if way.replicas is not None and before is not None:
-                yield steps.scaled(before, way.replicas)
-            if way.patch is not None and before is not None:
-                yield steps.strategy_set(before, way.title, way.patch)
-            elif way.patch is not None:
-                yield Step(what=way.title, commands=(commands.comment(f"write {way.title} into the manifest").strip(),))
+                yield lending.scale(before, way.replicas)
+            if way.patch is not None and (way.template is None or before is None):
+                yield change.patched(before, way.title, way.patch)
         yield from self._changes(one, known)
         for revision, way in zip(self.case.revisions, ways, strict=True):
             if way.replicas is not None:
-                yield steps.scaled_back(revision.after)
+                yield lending.scale_back(revision.after)
+            yield from way.last
         for lender, left in one.lent:
-            if is_given_back(one, lender, left):
-                yield steps.scaled_back(lender.workload)
+            if _is_given_back(one, lender, left):
+                yield lending.scale_back(lender.workload)
 
     def _changes(self, one: Outcome, known: Knobs) -> Iterator[Step]:
         assert one.run is not None
         if known.orders[one.plan.order] is None:
             flying = [o.key for o in one.run.others if o.is_rolling]
-            waits = steps.waits_for(self.case.cluster, flying, steps.SCALE_SECONDS)
-            yield Step(what="Wait until those that are rolling out have", commands=waits)
-        made = [steps.change(revision, one.run, one.seconds) for revision in one.revisions]
-        if len(made) == 1 or known.orders[one.plan.order]:
+            what = "Wait until those that are rolling out have"
+            yield order.wait(self.case.cluster, flying, lending.SCALE_SECONDS, what)
+        templates = {revision.after.key: revision.after.template for revision in self.case.revisions}
+        changes = (replace(r, after=replace(r.after, template=templates[r.after.key])) for r in one.revisions)
+        made = [change.change(revision, one.run, one.seconds) for revision in changes]
+        if len(made) == 1:
+            yield from change.with_cure(made[0], self._cure(known.ways_of(one.plan)[0]))
+        elif known.orders[one.plan.order]:
             yield from made
-            return
-        first = tuple(step.commands[0] for step in made)
-        rest = tuple(command for step in made for command in step.commands[1:])
-        yield replace(
-            made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *rest),
-            undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
-        )  # fmt: skip
+        else:
+            yield change.at_once(made)
+
+    def _cure(self, way: Way) -> Step | None:
+        """What is done after the only change and before it can end."""
+        before = self.case.revisions[0].before
+        if way.template is not None and way.patch is not None and before is not None:
+            return change.patched(before, way.title, way.patch)
+        return way.then
+
+
+def _is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
+    assert one.run is not None, "a plan that completes was played"
+    return lending.is_given_back(one.run, lender, left)
 
 
 def _price(one: Outcome) -> str:

@@ -13,8 +13,9 @@ from planner.ground.budget import TooLargeError, current, part, too_large
 from planner.ground.records import Record, replace
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
-from planner.remedies.levers import Knobs, Plan, PlanCase
+from planner.remedies.knobs import Knobs, Plan
 from planner.remedies.player import Costs, Outcome, Player
+from planner.remedies.scenario import PlanCase
 
 
 class Found(Record):
@@ -118,9 +119,14 @@ class _Search:
         return iter(sorted(plans, key=lambda plan: (self._changed(plan), self.player.bound(plan)[:number], plan.ways)))
 
     def _changed(self, plan: Plan) -> int:
-        """How much of the changes themselves is another: a strategy is less than replicas."""
+        """How much of the changes themselves is another: a strategy is less than replicas or another template, and that less than what has
+        to be done once it is stuck."""
         ways = zip(self.knobs.ways_of(plan), plan.ways, strict=True)
-        return sum(1 if way.replicas is None else 2 for way, position in ways if position)
+        return sum(
+            3 if way.happenings else 1 if way.replicas is None and way.template is None else 2
+            for way, position in ways
+            if position
+        )
 
     def _look(self, plan: Plan) -> None:
         if plan.quota and self._without_quota.get(replace(plan, quota=0)):

@@ -9,15 +9,15 @@ from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import Text
-from planner.kubernetes.records import EMPTY, FrozenMap, Node, Strategy
+from planner.kubernetes.records import EMPTY, Node, Strategy
 from planner.remedies import sequential_rollouts as in_turn
+from planner.remedies.levers import lending, nodes, quota
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glance import OwnRollout, OwnRollouts, glance
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import WHEN_AT_REST, Revision
 from planner.rollout.wording import stay_ready
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.empty_node import empty_copy
 
 
 def own_rollout(verdict: Verdict, reason: Reason, headline: str, lowest: int, replicas: int) -> OwnRollout:
@@ -44,20 +44,7 @@ class LeveredCluster:
 
     @cached_property
     def cluster(self) -> Cluster:
-        cluster, snapshot = self._base, self._base.snapshot
-        if self.quotas:
-            larger = tuple(
-                replace(
-                    quota,
-                    hard=FrozenMap(
-                        {key: self.quotas.get((quota.namespace, quota.name, key), n) for key, n in quota.hard.items()}
-                    ),
-                )
-                for quota in snapshot.resource_quotas
-            )
-            cluster = cluster.with_snapshot(replace(snapshot, resource_quotas=larger))
-        new = tuple(empty_copy(cluster, node, i) for i, node in enumerate(self.templates))
-        return cluster.grown(new) if new else cluster
+        return nodes.grown(quota.with_bounds(self._base, self.quotas), self.templates)
 
     def revision(self, key: str) -> Revision:
         """The workload's own rollout, with the strategy that it has then."""
@@ -126,10 +113,7 @@ class LeveredCluster:
     def lent(self, key: str) -> tuple[Revision, ...]:
         """Who is scaled down while it rolls out."""
         workloads, lent = workloads_by_key(self._base), self.loans.get(key, {})
-        return tuple(
-            Revision(before=workloads[one], after=replace(workloads[one], replicas=left), has_new_template=False)
-            for one, left in lent.items()
-        )
+        return tuple(lending.scaled(workloads[one], left) for one, left in lent.items())
 
     def _asked(self, revision: Revision) -> OwnRollout:
         """Once who lends to it is at rest."""

@@ -17,9 +17,9 @@ from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
 from planner.inventory.account import list_command
-from planner.kubernetes import commands, queues
+from planner.kubernetes import queues
 from planner.kubernetes.accelerators import is_gpu_resource
-from planner.kubernetes.kinds import kind_in, several
+from planner.kubernetes.kinds import several
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import gang_of
 from planner.kubernetes.records import Pod, PodSpec, Snapshot
@@ -28,13 +28,13 @@ from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.fewest_moves import Moves, fewest
+from planner.remedies.levers import moves as moving
 from planner.remedies.movable import Least, Movable, Prices, Stays, movable
-from planner.remedies.stages import Acted, Replay, Stage, apart, led, replay
+from planner.remedies.stages import Acted, MovesPlan, Stage, apart, led, replay
 from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
-from planner.rollout.ownership import workloads_by_key
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.queued import held, let_in
@@ -43,7 +43,6 @@ from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import Cluster
 
 _PLACE: Final = "place"
-_LATE: Final = 600.0  # seconds that a script waits for pods at least
 _COST: Final = (
     "Cost is what the moved pods bear of their nodes, as the bill shares them out, while they are missing, and for a Job's work since its pod "
     "began (since its last checkpoint at most, where one is given). What else a restart loses isn't known."
@@ -204,7 +203,7 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
     return made, plan.replays[0].snapshot
 
 
-def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, Plan]:
+def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, MovesPlan]:
     """The cluster at rest, the pods that are to start (by their place in it), which pods may be moved, and the plan.
 
     Raises
@@ -371,23 +370,10 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
 
 
 # ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-class Plan(Record):
-    """The moves that were searched for, in stages, as they were played in several draws."""
-
-    moves: Moves
-    stages: tuple[Stage, ...]
-    replays: tuple[Replay, ...]
-
-    @property
-    def held(self) -> int:
-        """In how many of them it does what it says."""
-        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
-
-
-def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> Plan:
+def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> MovesPlan:
     """A plan that the engine has played; pods that a budget holds back stay, and the search is made again."""
     weights, wanted = dict(found.weights), list(asked)
-    plan = Plan(
+    plan = MovesPlan(
         moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
     )
     for _ in range(limits.REPLANNED.most):
@@ -406,7 +392,7 @@ def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> Plan:
     return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
 
 
-def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: Plan) -> Plan:
+def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: MovesPlan) -> MovesPlan:
     """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
     finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
     best, asked = plan, list(wanted)
@@ -437,22 +423,22 @@ def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
     return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
 
 
-def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> Plan:
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> MovesPlan:
     """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
     draws = limits.DRAWS.most if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS.most
-    best = Plan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
+    best = MovesPlan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
     if not moves.leaves:
         return best
     for stages in _ways(cluster, moves):
         first = replay(cluster, stages, wanted)
         if first.does(len(moves.hosts)):
             others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
-            plan = Plan(moves=moves, stages=stages, replays=(first, *others))
+            plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
             best = max(best, plan, key=lambda one: one.held)
             if best.held == draws:
                 break
         elif first.held and not best.held:
-            best = Plan(moves=moves, stages=stages, replays=(first,))
+            best = MovesPlan(moves=moves, stages=stages, replays=(first,))
     return best
 
 
@@ -466,7 +452,7 @@ def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
 
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
-    today: Snapshot, put: _Put, found: Movable, plan: Plan, least: Least, *, is_of_places: bool
+    today: Snapshot, put: _Put, found: Movable, plan: MovesPlan, least: Least, *, is_of_places: bool
 ) -> MadeRoom:  # fmt: skip
     """`today`: before the cluster came to rest; pods that weren't there are told by their workloads."""
     cluster, asked = put.cluster, put.asked
@@ -481,7 +467,7 @@ def _described(
     starts = [
         Start(
             stage=number,
-            pod=_name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",
+            pod=moving.name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",
             workload=keys[uid],
             node=node,
             gpus=_gpus(pods[uid]),
@@ -513,8 +499,8 @@ def _described(
         is_most=plan.moves.is_most and (holds or not plan.moves.hosts) and is_sure,
         draws=len(plan.replays),
         held=plan.held,
-        seconds=first.seconds + sum(_in_turn(act, pods) for act in first.acts) if holds else 0.0,
-        steps=_steps(cluster, plan, first, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
+        seconds=first.seconds + sum(moving.in_turn(act, pods) for act in first.acts) if holds else 0.0,
+        steps=moving.steps(cluster, plan, keys, named, is_of_places=is_of_places) if holds and plan.stages else (),
         curve=tuple(Places(places=i, moves=one / unit) for i, one in enumerate(plan.moves.curve, 1))
         if is_of_places
         else (),
@@ -551,10 +537,6 @@ def _doubts(
     return each_once(doubts)
 
 
-def _name(pod: Pod) -> str:
-    return f"{pod.namespace}/{pod.name}"
-
-
 def _gpus(pod: Pod) -> int:
     return sum(amount for name, amount in pod_requests(pod.spec).items() if is_gpu_resource(name))
 
@@ -568,17 +550,11 @@ def _moves(stage: int, act: Acted, pods: Mapping[str, Pod], keys: Mapping[str, s
             pod = pods[uid]
             nodes = landed.get(pod.owner.key(pod.namespace) if pod.owner else "", [])
             yield Move(
-                stage=stage, pod=_name(pod), workload=keys[uid], node=node, to=nodes.pop(0) if nodes else "", gpus=_gpus(pod)
+                stage=stage, pod=moving.name(pod), workload=keys[uid], node=node, to=nodes.pop(0) if nodes else "", gpus=_gpus(pod)
             )  # fmt: skip
 
 
-def _in_turn(act: Acted, pods: Mapping[str, Pod]) -> float:
-    """Seconds that evictions wait for those that the script makes before them."""
-    grace = max((pods[uid].spec.termination_grace_period_seconds for uid, _ in act.moved if uid in pods), default=0)
-    return float(grace * (max(0, len(act.moved) - 1) // limits.EVICTED_AT_ONCE.most))
-
-
-def _left(cluster: Cluster, numbers: Sequence[int], plan: Plan) -> tuple[StillWaiting, ...]:
+def _left(cluster: Cluster, numbers: Sequence[int], plan: MovesPlan) -> tuple[StillWaiting, ...]:
     keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
     groups: Counter[tuple[str, str]] = Counter()
     for number in numbers:
@@ -654,103 +630,3 @@ def notes(made: MadeRoom) -> list[str]:
             "Places and quota are asked each by itself: no move gives quota. See who waits: headroom capacity --queues"
         ]
     return found
-
-
-# ── the script ───────────────────────────────────────────────────────────────────────────────────────────────────────
-def _steps(
-    cluster: Cluster,
-    plan: Plan,
-    first: Replay,
-    keys: Mapping[str, str],
-    named: frozenset[str],
-    *,
-    is_of_places: bool,
-) -> tuple[Step, ...]:
-    """What somebody does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
-    of others the Ready ones of their workload are waited for."""
-    names, steps, shut = cluster.node_names, list[Step](), frozenset[int]()
-    as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
-    pods = {pod.uid: pod for pod in cluster.snapshot.pods}
-    does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
-    held = [one.acts for one in does]
-    last = [
-        {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
-    ]  # each in the stage of its last draw
-    surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
-    ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
-    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
-    looks = commands.untouched([names[node] for node in ever], come)
-    steps.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
-    for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
-        closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
-        shut = stage.shut
-        if closed:
-            nodes = [f"node/{names[node]}" for node in closed]
-            steps.append(
-                Step(
-                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that nobody else takes the room",
-                    commands=(commands.command("kubectl", "cordon", *nodes),),
-                    undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
-                )
-            )  # fmt: skip
-        if opened:
-            nodes = [f"node/{names[node]}" for node in opened]
-            steps.append(
-                Step(
-                    what=f"Stage {number}: uncordon {listing([names[node] for node in opened])}",
-                    commands=(commands.command("kubectl", "uncordon", *nodes),),
-                )
-            )
-        if act.moved:
-            some = [pods[uid] for uid, _ in act.moved if uid in pods]
-            evictions = [
-                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
-            ]  # fmt: skip
-            waits = _ready(cluster, [acts[number - 1] for acts in held], keys, some)
-            steps.append(
-                Step(
-                    what=f"Stage {number}: evict {listing([_name(pod) for pod in some])}",
-                    commands=(
-                        *(
-                            commands.at_once(evictions[i : i + limits.EVICTED_AT_ONCE.most])
-                            for i in range(0, len(some), limits.EVICTED_AT_ONCE.most)
-                        ),
-                        *waits,
-                    ),
-                )
-            )
-        start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
-        if start and not is_of_places:
-            theirs = [pod for pod in start if pod.uid in named]
-            new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
-            until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
-            until += [
-                _ready_wait(cluster, key, _LATE, min(_ready_pods(one.snapshot, key) for one in does)) for key in new
-            ]
-            who = [*map(_name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
-            steps.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
-    return tuple(steps)
-
-
-def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
-    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
-    successor waits."""
-    patience = max(_LATE, 2 * max(act.seconds for act in acts))
-    waits = (
-        _ready_wait(cluster, key, patience, min(act.ready.get(key, 0) for act in acts))
-        for key in dict.fromkeys(keys[pod.uid] for pod in moved)
-    )
-    return tuple(filter(None, waits))
-
-
-def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:
-    """Until so many are Ready; "" where none is, or the object doesn't say."""
-    kind, known = kind_in(key), workloads_by_key(cluster).get(key)
-    if not number or not (kind.has_scale or kind.waits.endswith("=")):
-        return ""
-    return commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0))
-
-
-def _ready_pods(snapshot: Snapshot, key: str) -> int:
-    keys = workload_keys(snapshot)
-    return sum(pod.is_ready and keys[pod.uid] == key for pod in snapshot.pods)

@@ -13,8 +13,8 @@ from planner.inventory.applied import applied
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
-from planner.remedies import steps
 from planner.remedies.levered import LeveredCluster
+from planner.remedies.levers import lending, quota
 
 
 class MeasureKind(StrEnum):
@@ -91,8 +91,8 @@ def _instead(strategy: Strategy) -> str:
 def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, int]]) -> Change:
     """`hard`: quota of the workload's namespace, resource, and what it is raised to."""
     space = key.split("/")[1]
-    today = {quota.name: quota.hard for quota in snapshot.resource_quotas if quota.namespace == space}
-    step = steps.quota_raised(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
+    today = {one.name: one.hard for one in snapshot.resource_quotas if one.namespace == space}
+    step = quota.raise_quotas(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
     measure = Measure(
         kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(),
@@ -107,7 +107,7 @@ def loan_measure(whose: Sequence[str], lent: Iterable[tuple[Workload, int]], wai
     for workload, left in lent:
         is_pending = ", which is only pending today" if workload.key in waiting else ""
         parts.append(f"{short_name(workload.key)} at {left:,} of {count(workload.replicas, 'replica')}{is_pending}")
-        step = steps.scaled(workload, left)
+        step = lending.scale(workload, left)
         commands_ += step.commands
         undo += step.undo
     names = listing([short_name(one) for one in whose], None)

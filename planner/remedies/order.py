@@ -13,6 +13,7 @@ from planner.ground.records import Record, replace
 from planner.ground.words import count
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
+from planner.remedies.levers.lending import scaled
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import holds_in_every_placement
@@ -106,5 +107,5 @@ def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:
     lent = segment[0].lent
     if not lent:
         return run
-    back = [Revision(before=one.after, after=replace(one.after, replicas=one.before.replicas), has_new_template=False) for one in lent if one.before]  # fmt: skip
+    back = [scaled(one.after, one.before.replicas) for one in lent if one.before]
     return simulate(Cluster(run.simulation.snapshot_now()), back, seed=draw)

@@ -13,9 +13,10 @@ from planner.ground.words import Text, count, listing, short_name, usd
 from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import Node
-from planner.remedies import limits, steps
+from planner.remedies import limits
 from planner.remedies.least_nodes import LeastNodes, least_nodes
 from planner.remedies.levered import LeveredCluster
+from planner.remedies.levers import nodes
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
 from planner.remedies.plan_search import FreeMeasures
 from planner.remedies.plan_state import PlanState
@@ -206,7 +207,7 @@ class SpareNodes:
     def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:
         """More nodes of a pool, of an offer, as a measure."""
         pool = pool_of(template)
-        step = steps.nodes_added(self.state.world.cluster, template, number)
+        step = nodes.added(self.state.world.cluster, template, number)
         kept = offer.kept[offer.nodes.index((template, number))]
         month, once = self._price(template, number, offer.seconds, kept)
         known, name = self.state.pools.get(pool_key(template)), pool_key(template)

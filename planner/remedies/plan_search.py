@@ -23,8 +23,8 @@ from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.shares import enough, rolling_limits
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
-from planner.remedies.lending import Least, least
 from planner.remedies.levered import LeveredCluster
+from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
 from planner.remedies.measures import (
     Change,
@@ -37,7 +37,7 @@ from planner.remedies.measures import (
     with_all,
 )
 from planner.remedies.plan_state import PlanState
-from planner.remedies.ways_out import is_unstated
+from planner.remedies.rollout_plans import Least, least
 from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, RemedyKind, Verdict, rolling
 from planner.rollout.choice import Option, Weights, choose
 from planner.rollout.glance import OwnRollout, OwnRollouts

@@ -18,8 +18,9 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.levered import LeveredCluster
+from planner.remedies.levers.nodes import grown_by
 from planner.remedies.measures import Change, Effect, Measure, MeasureKind, with_all
-from planner.remedies.ways_out import find_remedies, grown, preference
+from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
 from planner.rollout.glance import OwnRollout, glance
 from planner.rollout.prepared import pod_times_of
@@ -72,7 +73,7 @@ class PlanState:
         self.doubts: tuple[str, ...] = ()
         self.turns: tuple[str, ...] = ()  # rolled out one after another, before all others
         self._share_done = 0.0
-        self._grown = lru_cache(maxsize=limits.GROWN.most)(grown)
+        self._grown = lru_cache(maxsize=limits.GROWN.most)(grown_by)
         self.seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
         self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
 

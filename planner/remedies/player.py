@@ -16,14 +16,17 @@ import numpy as np
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
-from planner.kubernetes.records import FrozenMap, Node, Workload
+from planner.kubernetes.records import Node, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
+from planner.remedies.knobs import Knobs, Plan
 from planner.remedies.least_nodes import staying
-from planner.remedies.levers import Knobs, Lender, Plan, PlanCase, Way
+from planner.remedies.levers import lending, nodes, quota
+from planner.remedies.levers.lending import Lender
+from planner.remedies.levers.way import Way
 from planner.remedies.price import AddedNodes, NodesPrice
-from planner.remedies.scenario import other_draws, preempted_of_others
+from planner.remedies.scenario import PlanCase, other_draws, preempted_of_others
 from planner.rollout.admission import usage
 from planner.rollout.in_flight import in_flight
 from planner.rollout.meanwhile import moved, on_other_clocks
@@ -32,9 +35,7 @@ from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.ties import holds_in_every_placement
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster, IntArray
-from planner.scheduling.empty_node import empty_copy
 
-UNBOUNDED: Final = 2**62  # of a quota that is out of the way
 _PRECISION: Final = 6
 
 Costs = tuple[float, ...]
@@ -121,14 +122,14 @@ class Player:
         key = (place, id(way))
         if key not in self._bests:
             revision = self.case.revisions[place]
-            after = _with(revision.after, way)
+            after = way.changed(revision.after)
             left = min(after.strategy.partition, after.replicas) if revision.has_new_template else 0
             self._bests[key] = (*self._ready_and_seconds(place, way, after), left)
         return self._bests[key]
 
     def _ready_and_seconds(self, place: int, way: Way, after: Workload) -> tuple[float, float]:
         times = self.case.pod_times[place]
-        if not self._is_plain[place]:
+        if not self._is_plain[place] or way.happenings:
             return (inf, 0.0)
         if way.replicas is not None:
             return (float(self.case.run.moments[after.key][0].ready), 0.0)
@@ -225,7 +226,10 @@ class Player:
     def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
         """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan mends that adds none."""
         key = (plan.moves, plan.quota, plan.nodes)
-        if len(self.case.revisions) != 1 or self.knobs.ways[0][plan.ways[0]].replicas is not None:
+        if len(self.case.revisions) != 1:
+            return False
+        way = self.knobs.ways[0][plan.ways[0]]
+        if way.replicas is not None or way.template is not None:
             return False
         if key not in self._room:
             room = RoomWhenEmpty.of(self.case.run, self.case.revisions[0])
@@ -235,6 +239,8 @@ class Player:
     def lacks_room(self, plan: Plan) -> bool:
         """Whether, whatever its way is, the only change's new pods don't fit beside those that stay where they are in any run of the plan."""
         if len(self.case.revisions) != 1 or plan.moves or self.case.cluster.later:
+            return False
+        if any(way.happenings or way.template is not None for way in self.knobs.ways[0]):  # others may be sent away
             return False
         lent = {lender.workload.key for lender, _ in self._lent(plan)}
         key = (plan.nodes, *sorted(lent))
@@ -307,16 +313,11 @@ class Player:
             moved = self.knobs.moves_of(plan)
             found = moved.cluster if moved else self.case.cluster
             if plan.quota:
-                spaces = {r.after.namespace for r in self.case.revisions}
-                lifted = tuple(
-                    replace(one, hard=FrozenMap(dict.fromkeys(one.hard, UNBOUNDED))) if one.namespace in spaces else one
-                    for one in found.snapshot.resource_quotas
-                )
-                found = found.with_snapshot(replace(found.snapshot, resource_quotas=lifted))
-            if any(plan.nodes):
-                likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
-                found = found.grown(tuple(empty_copy(found, like, i) for i, like in enumerate(likes)))
-            self._clusters[key] = found
+                found = quota.lifted(found, {r.after.namespace for r in self.case.revisions})
+            likes = [pool.template for pool, number in self.knobs.grown(plan) for _ in range(number)]
+            found = self._clusters[key] = nodes.grown(found, likes)
+        for way in self.knobs.ways_of(plan) if plan.ways else ():
+            found = way.happens_to(found)
         return found
 
     def _lent(self, plan: Plan) -> list[tuple[Lender, int]]:
@@ -325,18 +326,16 @@ class Player:
 
     @staticmethod
     def _scaled(lent: Sequence[tuple[Lender, int]]) -> list[Revision]:
-        return [
-            Revision(before=lender.workload, after=replace(lender.workload, replicas=left), has_new_template=False)
-            for lender, left in lent
-        ]
+        return [lending.scaled(lender.workload, left) for lender, left in lent]
 
     def _lent_disturbed(self, plan: Plan) -> int:
         moved = self.knobs.moves_of(plan)
-        return (moved.moves if moved else 0) + sum(lender.disturbed(left) for lender, left in self._lent(plan))
+        away = sum(way.disturbs for way in self.knobs.ways_of(plan)) if plan.ways else 0
+        return (moved.moves if moved else 0) + away + sum(lender.disturbed(left) for lender, left in self._lent(plan))
 
     def _revisions(self, plan: Plan) -> list[Revision]:
         ways = zip(self.case.revisions, self.knobs.ways_of(plan), strict=True)
-        revisions = [replace(r, after=_with(r.after, way)) for r, way in ways]
+        revisions = [way.revised(revision) for revision, way in ways]
         order, waits = self.knobs.orders[plan.order], any(plan.lent) and not self._is_midway
         if order:
             revisions = [revisions[place] for place in order]
@@ -402,8 +401,3 @@ class Player:
         money = (usd,) if self.prices.is_priced else tuple(map(float, plan.nodes))
         seconds = round(rollout_seconds + self._arrival(plan), _PRECISION)
         return (*lowest, *money, float(disturbed), seconds, float(left))
-
-
-def _with(workload: Workload, way: Way) -> Workload:
-    changed = workload if way.strategy is None else replace(workload, strategy=way.strategy)
-    return changed if way.replicas is None else replace(changed, replicas=way.replicas)

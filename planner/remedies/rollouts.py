@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 from planner.capacity import node_pools, scale_down, spare
 from planner.capacity.growth import Growth, grow, tied_to, waiting_shape
-from planner.capacity.node_pools import NodePool, binding_words
-from planner.capacity.node_pools import capacity_of as capacity_of_pool
+from planner.capacity.node_pools import NodePool
 from planner.capacity.quota import may_not_come, unseen_quotas
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
@@ -19,17 +19,16 @@ from planner.ground.words import NO_WORDS, Text, duration, listing, plural, usd
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
+from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.commands import chain
 from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
+from planner.remedies.levers.nodes import within_limit
 from planner.remedies.price import with_price
-from planner.remedies.steps import limits_raised
-from planner.remedies.volume_cures import find_volume_cures
-from planner.remedies.ways_out import find_remedies, preference
+from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference
 from planner.rollout.answers import (
     GROWING_REASONS,
     OtherInFlight,
@@ -166,11 +165,9 @@ def rollout(
             arrival=how.arrival_seconds,
         )  # fmt: skip
         sorted_ways = (with_price(prepared.snapshot, book, remedy) for remedy in sorted(ways, key=preference))
-        remedies = [_with_limit(remedy, pools, cluster) for remedy in sorted_ways]
+        remedies = [within_limit(remedy, pools, cluster) for remedy in sorted_ways]
         doubts += [_doubt_of_limits(reached)] if reached else []
-    cures: tuple[VolumeCure, ...] = ()
-    if stuck is not None and stuck.reason is Reason.VOLUME_ATTACHED and scenario.with_remedies and is_sure:
-        cures = tuple(find_volume_cures(asked, beside or Beside(), run, stuck.workload, seed=scenario.seed))
+    cures = tuple(_as_cure(one) for one in remedies if one.kind in VOLUME_CURES)
     evicting = next((p for p in parts if p.verdict is Verdict.EVICTIONS_BY_QUEUE), None)
     shown = stuck or evicting or max(parts, key=lambda p: p.seconds)
     sentence, headline = jointly(parts, shown, but)
@@ -260,6 +257,12 @@ def _with_unknowns(
         for about, what, mend, may_help in told
     ]  # fmt: skip
     return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
+
+
+def _as_cure(remedy: Remedy) -> VolumeCure:
+    """A way out in a document's older field."""
+    patch = json.dumps(next(yaml_documents(remedy.patch_yaml, "patch"))) if remedy.patch_yaml else ""
+    return VolumeCure(sentence=Text(remedy.title), then=remedy.events, patch=patch)
 
 
 def _doubt_of_limits(reached: Sequence[str]) -> Doubt:
@@ -397,24 +400,6 @@ def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revisio
         if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
     )
     return tuple(one for one in found if one is not None)
-
-
-def _with_limit(remedy: Remedy, pools: tuple[NodePool, ...], cluster: Cluster) -> Remedy:
-    """A remedy that adds nodes, with what the pool's own limit says to that; a Karpenter NodePool's limits that bind are raised first."""
-    pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
-    if pool is None:
-        return remedy
-    template, used = cluster.nodes[cluster.node_index[remedy.node_template]], capacity_of_pool(cluster, pool)
-    a_node = template.capacity or template.allocatable
-    more = FrozenMap({name: amount * remedy.extra_nodes for name, amount in a_node.items()})
-    if raised := limits_raised(pool, used, more):
-        sentence = Text(
-            f"{remedy.sentence}; NodePool {pool.name} would be past its limits on {binding_words(pool.binding(used, more))}"
-        )
-        command = chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
-        return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
-    said = pool.grows(remedy.extra_nodes, used)
-    return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
 
 
 def _needs_growth(

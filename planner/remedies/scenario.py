@@ -4,11 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from planner.ground.records import Record
 from planner.ground.words import count, plural
 from planner.remedies import limits
 from planner.rollout.run import Revision, Run, simulate
 from planner.rollout.ties import holds_in_every_placement
+from planner.rollout.timing import PodTimes
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import Shape, compile_shape
+
+
+class PlanCase(Record):
+    """What is asked: the changes as they are, and `run`, what they come to."""
+
+    cluster: Cluster
+    revisions: tuple[Revision, ...]
+    pod_times: tuple[PodTimes, ...]
+    run: Run
+    seed: int = 0
+    arrival_seconds: float | None = None  # until a new node takes pods, where that is given
+
+    def shape(self, place: int) -> Shape:
+        """Of the new pods of a change, as admitted where any were made."""
+        after = self.revisions[place].after
+        made = self.run.new_shapes.get(after.key)
+        return made or compile_shape(self.cluster, after.namespace, after.template.labels, after.template.spec)
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """Of each change."""
+        return [self.shape(place) for place in range(len(self.revisions))]
 
 
 def other_draws(cluster: Cluster, revisions: Sequence[Revision], *, seed: int = 0) -> Iterator[Run]:
@@ -36,3 +61,23 @@ def holds_under_chance(
     return holds_in_every_placement(run.whole(), revisions) or all(
         map(does, other_draws(cluster, revisions, seed=seed))
     )
+
+
+def fewest(numbers: Sequence[int], attempt: Callable[[int, bool], Run | None]) -> tuple[int, Run] | None:
+    """The fewest of `numbers` (ascending) with which a rollout completes, whatever chance decides: where the most don't do, fewer
+    don't either. Searched in one placement (False), then tried in others (True), since each costs as much again."""
+    too_few, enough = -1, len(numbers) - 1
+    for place in (0, enough) if numbers else ():
+        if attempt(numbers[place], False) is not None:
+            enough = place
+            break
+        too_few = place
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if attempt(numbers[middle], False) is None:
+            too_few = middle
+        else:
+            enough = middle
+    if not numbers or too_few == enough or (run := attempt(numbers[enough], True)) is None:
+        return None
+    return numbers[enough], run

@@ -11,6 +11,7 @@ from planner.ground.words import printable
 from planner.inventory.applied import MANIFEST
 from planner.kubernetes import commands
 from planner.kubernetes.commands import comment
+from planner.remedies.levers.change import as_shown
 from planner.rollout.answers import RolloutResult, Step
 
 _CHANGE: Final = "HEADROOM_CHANGE"
@@ -28,10 +29,7 @@ def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, 
         )
         for part in result.workloads
     }
-    return "the change", tuple(
-        Step(what=f"Change {one.workload}", undo=(one.undo,), commands=(one.command, *waits.get(one.workload, ())))
-        for one in result.apply
-    )
+    return "the change", tuple(as_shown(one, waits.get(one.workload, ())) for one in result.apply)
 
 
 def script(title: str, steps: Sequence[Step], *, source: str) -> str:

@@ -128,6 +128,12 @@ class RemedyKind(StrEnum):
     FREE_CAPACITY = "free_capacity"  # remove or shrink a named other holder
     FIX_SELECTOR = "fix_selector"
     DELETE_PODS = "delete_pods"  # its own pods that never get Ready, after the change
+    SAME_NODE = "same_node"  # new pods on the node that has the volume
+    DRAIN_NODE = "drain_node"  # of the node that has the volume, once it is stuck
+    CORDON_NODE = "cordon_node"  # the same for the pods that hold the volume alone
+    SCALE_TO_ZERO = "scale_to_zero"  # and back, once it is stuck
+    NODE_BACK = "node_back"  # a node that doesn't answer does again
+    FORCE_DELETE = "force_delete"  # pods on a node that doesn't answer
 
 
 class Step(Record):
@@ -174,6 +180,7 @@ class Remedy(Record):
     quota_hard: tuple[tuple[str, str, int], ...] = ()  # quota, resource, what it is raised to
     disturbs: int = 0  # pods of others that run today and end for it
     lenders: int = 0  # workloads of others that are scaled for it
+    events: str = ""  # what is done once it is stuck, as ``--then`` has it
 
 
 class VolumeCure(Record):

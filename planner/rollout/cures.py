@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from planner.ground.records import replace
+from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, plural
 from planner.kubernetes import commands
 from planner.rollout.answers import RolloutCure
@@ -14,47 +14,71 @@ from planner.rollout.silent_nodes import answering
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
+
+
+class Silence(Record):
+    """What ends the wait for nodes that don't answer: they answer again (`answers`), or pods there are deleted by force."""
+
+    sentence: str
+    nodes: tuple[str, ...]
+    answers: tuple[str, ...] = ()
+    pods: tuple[LivePod, ...] = ()
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """As ``--then`` takes them."""
+        deleted = (f"force-delete:{pod.namespace}/{pod.name}" for pod in self.pods)
+        return (*(f"answers:{name}" for name in self.answers), *deleted)
+
+    @property
+    def happening(self) -> Happening:
+        """Once nothing else moves."""
+        deletes = tuple(f"{pod.namespace}/{pod.name}" for pod in self.pods)
+        return Happening(after_seconds=WHEN_AT_REST, words="", answers=self.answers, deletes=deletes)
+
+    @property
+    def command(self) -> str:
+        names = [pod.name for pod in self.pods]
+        if not names:
+            return ""
+        namespace = self.pods[0].namespace
+        return commands.command("kubectl", "delete", "pod", *names, "-n", namespace, "--force", "--grace-period=0")
 
 
 def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
-    """Those that were played and complete; none of a rollout that isn't stuck, or where every node answers."""
-    if run.done[revision.after.key] or run.is_cut or not run.simulation.pods.silent:
-        return ()
-    return tuple(_played(run, revision))
+    """Those that were played and complete."""
+    cluster = run.simulation.cluster
+    return tuple(
+        RolloutCure(sentence=Text(one.sentence), events=one.events, command=one.command)
+        for one in silences(run, revision)
+        if _completes(run, revision, answering(cluster, one.answers) if one.answers else cluster, one)
+    )
 
 
-def _played(run: Run, revision: Revision) -> Iterator[RolloutCure]:
+def silences(run: Run, revision: Revision) -> Iterator[Silence]:
+    """What could end the wait of a stuck rollout for nodes that don't answer; nothing of one that isn't stuck, or where every node answers."""
     simulation, cluster = run.simulation, run.simulation.cluster
+    if run.done[revision.after.key] or run.is_cut or not simulation.pods.silent:
+        return
     hanging = [pod for pod in run.pods[revision.after.key] if simulation.pods.hangs(pod)]
     places = sorted({pod.node for pod in hanging} or simulation.pods.silent)
-    nodes = [cluster.node_names[place] for place in places]
-    if len(nodes) <= LIMITS.nodes_of_a_cure and _completes(
-        run, revision, answering(cluster, nodes), answers=tuple(nodes)
-    ):
+    nodes = tuple(cluster.node_names[place] for place in places)
+    if len(nodes) <= LIMITS.nodes_of_a_cure:
         said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
-        yield RolloutCure(sentence=Text(said), events=tuple(f"answers:{name}" for name in nodes))
-    names = sorted(f"{pod.namespace}/{pod.name}" for pod in hanging)
-    if 0 < len(names) <= LIMITS.pods_of_a_cure and _completes(run, revision, cluster, deletes=tuple(names)):
-        which = f"pod {names[0]} is" if len(names) == 1 else f"{count(len(names), 'pod')} there are"
-        yield RolloutCure(
-            sentence=Text(
-                f"once {which} deleted by force, if {listing(nodes)} {plural(len(nodes), 'is', 'are')} surely down"
-            ),
-            events=tuple(f"force-delete:{name}" for name in names),
-            command=_by_force(revision.after.namespace, [pod.name for pod in hanging]),
+        yield Silence(sentence=said, nodes=nodes, answers=nodes)
+    if 0 < len(hanging) <= LIMITS.pods_of_a_cure:
+        pods = tuple(sorted(hanging, key=lambda pod: pod.name))
+        which = (
+            f"pod {pods[0].namespace}/{pods[0].name} is" if len(pods) == 1 else f"{count(len(pods), 'pod')} there are"
         )
+        down = f"{listing(nodes)} {plural(len(nodes), 'is', 'are')} surely down"
+        yield Silence(sentence=f"once {which} deleted by force, if {down}", nodes=nodes, pods=pods)
 
 
-def _by_force(namespace: str, names: Sequence[str]) -> str:
-    return commands.command("kubectl", "delete", "pod", *sorted(names), "-n", namespace, "--force", "--grace-period=0")
-
-
-def _completes(
-    run: Run, revision: Revision, cluster: Cluster, *, answers: tuple[str, ...] = (), deletes: tuple[str, ...] = ()
-) -> bool:
+def _completes(run: Run, revision: Revision, cluster: Cluster, silence: Silence) -> bool:
     """Whether the rollout finishes when that happens once nothing else moves."""
-    event = Happening(after_seconds=WHEN_AT_REST, words="", answers=answers, deletes=deletes)
-    then = simulate(cluster.expecting((*cluster.later, event)), run.revisions)
+    then = simulate(cluster.expecting((*cluster.later, silence.happening)), run.revisions)
     return then.done[revision.after.key] and not then.is_cut
 
 

@@ -9,7 +9,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.certificate import QUESTION, CertificateSettings, notes
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
-from planner.remedies.levers import Lever
+from planner.remedies.knobs import Lever
 from planner.ui import apply_view, cache, capacity_inputs, errors, link, sheet
 
 _LABELS = {
@@ -19,6 +19,8 @@ _LABELS = {
     Lever.NODES: "Nodes",
     Lever.MOVES: "Moves",
     Lever.QUOTA: "Quotas",
+    Lever.TEMPLATE: "Pod template",
+    Lever.PODS: "Pods, once stuck",
 }
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from planner.ground.records import replace
 from planner.kubernetes.records import FrozenMap, Node, Snapshot, Strategy, Workload
-from planner.remedies.levers import PlanCase
+from planner.remedies.scenario import PlanCase
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
 from planner.rollout.timing import seconds_at
 from planner.scheduling.cluster import Cluster

@@ -14,9 +14,10 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.certificate_answer import Certificate
 from planner.remedies.combinations import Found, search
-from planner.remedies.levers import Knobs, Lever, PlanCase, knobs
+from planner.remedies.knobs import Knobs, Lever, knobs
 from planner.remedies.player import Costs
 from planner.remedies.rollouts import growing
+from planner.remedies.scenario import PlanCase
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate
 from planner.rollout.verdict import explain

@@ -15,8 +15,9 @@ import pytest
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import arrival_seconds
 from planner.remedies.combinations import search
-from planner.remedies.levers import Lever, PlanCase, knobs
+from planner.remedies.knobs import Lever, knobs
 from planner.remedies.player import Outcome
+from planner.remedies.scenario import PlanCase
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
 from planner.rollout.ownership import pods_of, workloads_by_key

@@ -54,7 +54,7 @@ MAY: Final[dict[str, set[str]]] = {
         "GKE_NODE_POOL",
         "KARPENTER_CAPACITY_TYPE",
     },  # gcloud's commands; how Karpenter asks for spot
-    "planner/remedies/steps.py": {"KARPENTER"},  # whose limits stand in an object (LimitSource)
+    "planner/remedies/levers/nodes.py": {"KARPENTER"},  # whose limits stand in an object (LimitSource)
 }
 
 

@@ -21,9 +21,10 @@ from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
 from planner.remedies import combinations as search
-from planner.remedies import lending, limits, plan_search, plan_state, rollouts
+from planner.remedies import limits, plan_search, plan_state, rollout_plans, rollouts
 from planner.remedies.certificate import certificate
-from planner.remedies.levers import Knobs, Lever
+from planner.remedies.knobs import Knobs, Lever
+from planner.remedies.levers.lending import is_given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind
@@ -322,18 +323,18 @@ def test_what_was_looked_for_in_vain_is_not_looked_for_again_and_nothing_else_ch
 
     def counted(*given: Any, **how: Any) -> Any:
         played["searches"] += 1
-        return lending.least(*given, **how)
+        return rollout_plans.least(*given, **how)
 
     def searched(*given: Any, **how: Any) -> Any:
         played["lenders asked"] += 1
         return search.search(*given, **how)
 
     monkeypatch.setattr(plan_search, "least", counted)
-    monkeypatch.setattr(lending, "search", searched)
+    monkeypatch.setattr(rollout_plans, "search", searched)
     quick = answer(crowded, PlanSettings())
     asked = dict(played)
     played.clear()
-    for module in (plan_search, plan_state, lending):
+    for module in (plan_search, plan_state, rollout_plans):
         monkeypatch.setattr(module, "surroundings", lambda *_: None)
     monkeypatch.setattr(limits, "GROWN", Limit(0))
     assert quick == answer(crowded, PlanSettings())
@@ -352,7 +353,7 @@ def test_the_plan_is_never_worse_than_the_certificate(seed: int) -> None:
         one
         for one in best
         if known.ways[0][one.plan.ways[0]].replicas is None
-        and all(lending.is_given_back(one, *pair) for pair in one.lent)
+        and all(one.run is not None and is_given_back(one.run, *pair) for pair in one.lent)
     ]
     plan = answer(found, PlanSettings(), PRICED)
     mine = [one for one in plan.measures if one.nodes and (one.workload == WORKER or WORKER in one.makes)]
@@ -402,7 +403,7 @@ def test_in_a_large_cluster_who_lends_is_found_all_the_same(monkeypatch: pytest.
     quick = answer(demo.read(), PlanSettings(), PRICED)
     assert any(one.kind is MeasureKind.LEND for one in quick.measures)
     with monkeypatch.context() as plain:
-        plain.setattr(lending, "_does_with_all", lambda *_: True)
+        plain.setattr(rollout_plans, "_does_with_all", lambda *_: True)
         assert answer(demo.read(), PlanSettings(), PRICED) == quick
     assert "Who could lend" not in str(quick.doubt)
     monkeypatch.setattr(limits, "LENT_IN_VAIN", Limit(0, limits.LENT.words))

@@ -10,7 +10,7 @@ from planner.questions.plan import PlanSettings
 from planner.questions.plan import answer as plan
 from planner.remedies import limits
 from planner.remedies.certificate import certificate
-from planner.remedies.levers import Lever
+from planner.remedies.knobs import Lever
 from planner.remedies.limits import Limit
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RemedyKind

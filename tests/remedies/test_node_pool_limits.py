@@ -17,7 +17,7 @@ from planner.questions.rollout import RolloutSettings, answer
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.what_if import answer as what_if
 from planner.remedies.certificate import certificate
-from planner.remedies.levers import Lever
+from planner.remedies.knobs import Lever
 from planner.remedies.rollouts import growing
 from planner.rollout.answers import RemedyKind, Verdict
 from planner.rollout.prepared import Scenario

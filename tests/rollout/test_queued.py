@@ -15,10 +15,10 @@ from planner.questions import gate, plan, where
 from planner.questions.gate import GateSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
-from planner.remedies.lending import Least, least
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
 from planner.remedies.measures import MeasureKind
 from planner.remedies.overview import overview
+from planner.remedies.rollout_plans import Least, least
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies
 from planner.rollout.answers import Reason, Remedy, RolloutResult, Verdict

@@ -13,7 +13,7 @@ from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, apply_change
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.remedies import rollouts
-from planner.remedies import ways_out as remedies
+from planner.remedies.levers import quota as quotas
 from planner.rollout.answers import Reason, Remedy, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
@@ -250,7 +250,7 @@ def test_of_a_daemon_set_as_many_are_wanted_as_there_are_nodes() -> None:
 
 def test_no_quota_is_raised_for_pods_that_do_not_say_what_they_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the bound is, the API server refuses them; so none is played."""
-    monkeypatch.setattr(remedies, "_with_quotas", lambda *_: pytest.fail("a larger quota was played"))
+    monkeypatch.setattr(quotas, "with_bounds", lambda *_: pytest.fail("a larger quota was played"))
     answer = ask(demo.read(), "Deployment/dev/notebook", new_revision=True)
     assert "requests.memory" in str(answer.sentence)
     assert RemedyKind.RAISE_QUOTA not in by_kind(answer)

@@ -26,7 +26,9 @@ from planner.questions.gate import GateSettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import Given
 from planner.remedies import rollouts
-from planner.rollout.answers import Reason, RolloutResult, Verdict
+from planner.remedies.certificate import certificate
+from planner.remedies.knobs import Lever
+from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.rollout.silent_nodes import evictions, toleration_seconds
 from planner.scheduling.cluster import Cluster
@@ -96,6 +98,17 @@ def test_who_waits_for_a_pod_that_cannot_end_is_stuck_and_hears_what_would_end_i
     assert forced.events == (by_force,)
     name_of_pod = by_force.rpartition("/")[2]
     assert forced.command == f"kubectl delete pod {name_of_pod} -n ml --force --grace-period=0"
+    scenario = Scenario(changes=(WorkloadChange(workload=key, patch=patch, new_revision=False),), runs=5)
+    ways = {way.kind: way for way in rollouts.rollout(found, scenario).remedies}
+    again, deleted = ways[RemedyKind.NODE_BACK], ways[RemedyKind.FORCE_DELETE]
+    assert [step.commands[0] for step in deleted.steps][-1] == forced.command
+    assert [step.commands[0] for step in again.steps][-1].startswith("# get node b to answer again")
+    for way in (again, deleted):
+        assert way.steps[-1].commands[-1].startswith("kubectl rollout status "), "it ends after that"
+        assert way.events.endswith("answers:b" if way is again else by_force)
+        assert way.seconds > 0
+    plans = certificate(found, scenario, {Lever.PODS}).plans
+    assert {str(plan.title) for plan in plans} & {str(again.title), str(deleted.title)}
     for event in ("answers:b", by_force, "taint:b=node.kubernetes.io/out-of-service:NoExecute"):
         assert asked(found, key, f"2h:{event}", patch, runs=0).verdict is Verdict.COMPLETES, event
 

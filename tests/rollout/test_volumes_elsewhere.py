@@ -15,7 +15,10 @@ from typing import Any
 import pytest
 
 from planner.inventory.change import WorkloadChange
+from planner.remedies.certificate import ALL, certificate
+from planner.remedies.knobs import Lever
 from planner.remedies.rollouts import rollout
+from planner.remedies.ways_out import VOLUME_CURES
 from planner.rollout.answers import Reason, RemedyKind, RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.rollout.run import Run
@@ -32,6 +35,7 @@ from tests.builders.volumes import (
 )
 from tests.conformance import rollout_cases
 from tests.rollout.rollouts import roll
+from tests.seen import each
 
 STORE = "Deployment/ml/store"
 RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
@@ -262,7 +266,8 @@ def test_a_claim_that_the_first_pod_binds_is_its_nodes() -> None:
 # ── cures ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_one_replica_is_cured_by_letting_the_old_pod_go_first() -> None:
     found = asked(*only_room_elsewhere(), bound(), csi_driver())
-    assert {remedy.kind for remedy in found.remedies} == {RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE}
+    kinds = {remedy.kind for remedy in found.remedies}
+    assert {RemedyKind.SWITCH_STRATEGY, RemedyKind.RECREATE} == kinds - VOLUME_CURES
 
 
 def test_cures_are_played_before_they_are_told() -> None:
@@ -278,10 +283,54 @@ def test_cures_are_played_before_they_are_told() -> None:
             assert asked(*objects, patch=cure.patch, new_revision=False).verdict is Verdict.COMPLETES
     full = asked(*only_room_elsewhere(), bound(), csi_driver())
     assert [cure.patch for cure in full.volume_cures if cure.patch] == []  # node a has no room for two
-    drained, cordoned, scaled = (str(cure.sentence) for cure in full.volume_cures)
+    cordoned, drained, scaled = (str(cure.sentence) for cure in full.volume_cures)
     assert drained == "Drain node a once it is stuck: the volume follows"
     assert cordoned == "Cordon node a once it is stuck, and evict ml/store-1-0 there: the volume follows"
     assert scaled.startswith("Scale it to 0 once it is stuck")
+
+
+def test_each_cure_is_a_way_out_with_steps_what_takes_them_back_and_what_it_costs() -> None:
+    found = asked(*only_room_elsewhere(), bound(), csi_driver())
+    ways = {way.kind: way for way in found.remedies if way.kind in VOLUME_CURES}
+    assert {*ways} == {RemedyKind.CORDON_NODE, RemedyKind.DRAIN_NODE, RemedyKind.SCALE_TO_ZERO}
+    for way in each(ways.values()):
+        change, cure, *last = way.steps
+        assert (change.commands, way.lowest_ready, way.replicas) == (("kubectl apply -f CHANGE.yaml",), 0, 1)
+        assert cure.commands[-1].startswith("kubectl rollout status deployment/store"), "after it, since it ends then"
+        assert cure.is_lent, "taken back where a step fails"
+        assert cure.undo
+        assert [step.commands for step in last] in ([], [cure.undo])
+        assert way.seconds > 0
+    assert (
+        ways[RemedyKind.DRAIN_NODE].steps[1].commands[0] == "kubectl drain a --ignore-daemonsets --delete-emptydir-data"
+    )
+    assert ways[RemedyKind.DRAIN_NODE].steps[1].undo == ("kubectl uncordon node/a",)
+    assert ways[RemedyKind.DRAIN_NODE].events.endswith("drain:a")
+
+
+def test_a_drain_says_whose_pods_end_for_it() -> None:
+    beside = deployment("other", ["a", "a"], pod_spec(cpu="100m"))
+    found = asked(*only_room_elsewhere(), *beside, bound(), csi_driver())
+    ways = {way.kind: way for way in found.remedies}
+    assert (ways[RemedyKind.DRAIN_NODE].disturbs, ways[RemedyKind.CORDON_NODE].disturbs) == (2, 0)
+
+
+@pytest.mark.parametrize("levers", [{Lever.TEMPLATE}, {Lever.PODS}, ALL])
+def test_the_certificate_has_them_among_its_plans(levers: frozenset[Lever]) -> None:
+    room = [node("a", cpu="3"), node("b", cpu="9"), *deployment("store", ["a"], using(), strategy=rolling())]
+    objects = [*room, *bound(), csi_driver()]
+    scenario = Scenario(changes=(WorkloadChange(workload=STORE),))
+    plans = certificate(snapshot(*objects), scenario, levers).plans
+    best = plans[0]
+    is_of_pods = Lever.TEMPLATE not in levers
+    assert best.lowest_ready == (0 if is_of_pods else 1)
+    ways = {way.title: way for way in asked(*objects).remedies}
+    assert best.title in ways
+    assert best.steps == ways[best.title].steps, "one lever, one list of steps"
+    nothing = certificate(snapshot(*room[:1], *room[2:], *bound(), csi_driver()), scenario, levers)
+    titles = {plan.title for plan in nothing.plans}
+    assert "As it is" in titles
+    assert not titles & {*ways} - {"maxSurge 0, maxUnavailable 1"}, "nobody waits for a volume"
 
 
 def test_no_cure_evicts_a_pod_that_the_rollout_makes() -> None:

@@ -8,9 +8,10 @@ from planner.ground.records import Record
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod
 from planner.remedies import limits
-from planner.remedies.levers import Moved, PlanCase
+from planner.remedies.levers.moves import Moved
 from planner.remedies.make_room import Asked, places_for
 from planner.remedies.make_room import room_made as room_for
+from planner.remedies.scenario import PlanCase
 from planner.scheduling.cluster import Cluster
 
 

@@ -1,4 +1,4 @@
-"""Who lends: whether it has its pods again afterwards; and the plans that do for one rollout, of which *Unblock all* takes the cheapest."""
+"""The plans that do for one rollout, of which *Unblock all* takes the cheapest."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from planner.kubernetes.records import Node, Snapshot, Strategy
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
+from planner.remedies.knobs import Knobs, Lever, Plan, knobs
 from planner.remedies.least_nodes import least_nodes
-from planner.remedies.levers import Knobs, Lender, Lever, Plan, PlanCase, knobs
+from planner.remedies.levers import quota
+from planner.remedies.levers.lending import is_given_back
 from planner.remedies.player import Outcome, Player
+from planner.remedies.scenario import PlanCase
 from planner.rollout.prepared import pod_times_of
-from planner.rollout.room import has_room
 from planner.rollout.run import Revision, Run
 from planner.rollout.surroundings import surroundings
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.shape import Shape, compile_shape
 
 _LEVERS: Final = frozenset({Lever.STRATEGY, Lever.LEND})
 
@@ -34,24 +35,6 @@ class Least(Record, eq=False):
     lent: Mapping[str, int]
     quota: tuple[tuple[str, str, str, int, int], ...]
     nodes: tuple[tuple[Node, int], ...]
-
-
-def is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
-    """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
-    own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
-    number = lender.disturbed(left)
-    return not number or has_room(_run(one), _shape(one, lender), number)
-
-
-def _run(one: Outcome) -> Run:
-    assert one.run is not None, "a plan that completes was played"
-    return one.run
-
-
-def _shape(one: Outcome, lender: Lender) -> Shape:
-    workload = lender.workload
-    cluster = _run(one).simulation.cluster
-    return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
 
 
 def least(
@@ -82,7 +65,7 @@ def least(
     def of(one: Outcome) -> Iterator[Least]:
         """None where it keeps too few Ready, or somebody who lends isn't given back."""
         is_enough = one.lowest[0] >= enough(share, revision.after.pods_wanted)
-        if is_enough and all(is_given_back(one, *pair) for pair in one.lent):
+        if is_enough and all(one.run is not None and is_given_back(one.run, *pair) for pair in one.lent):
             yield Least(
                 outcome=one, strategy=known.ways_of(one.plan)[0].strategy, quota=raised(cluster.snapshot, one),
                 lent={lender.workload.key: left for lender, left in one.lent},
@@ -127,17 +110,10 @@ def _within(known: Knobs, revision: Revision, share: float, worth: Callable[[Nod
 
 
 def raised(snapshot: Snapshot, one: Outcome) -> tuple[tuple[str, str, str, int, int], ...]:
-    """Namespace, quota, resource, today's bound and the most that is used in that run, of the quotas that stood in the way."""
+    """The quotas that stood in the way of it (`quota.raised`)."""
     if not one.plan.quota or one.run is None:
         return ()
-    used, spaces = one.run.simulation.admission.most_used, {r.after.namespace for r in one.revisions}
-    return tuple(
-        (quota.namespace, quota.name, key, bound, most)
-        for quota in snapshot.resource_quotas
-        if quota.namespace in spaces
-        for key, bound in quota.hard.items()
-        if (most := used.get((quota.namespace, quota.name), {}).get(key, 0)) > bound
-    )
+    return tuple(quota.raised(snapshot, one.run, {r.after.namespace for r in one.revisions}))
 
 
 def _asked(cluster: Cluster, revision: Revision, known: Knobs) -> Hashable | None:

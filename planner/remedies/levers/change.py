@@ -1,0 +1,100 @@
+"""The user's own change as a step, the wait for its rollout, and a patch of what is changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from planner.ground.records import replace
+from planner.inventory.applied import MANIFEST, Applied, applied, taken_back
+from planner.kubernetes import commands
+from planner.kubernetes.patches import Object
+from planner.kubernetes.records import Workload
+from planner.rollout.answers import Step
+from planner.rollout.run import Revision, Run
+
+PATIENCE: Final = 2  # how much longer than estimated kubectl waits: times are estimates
+
+
+def change(revision: Revision, run: Run, seconds: float) -> Step:
+    """The user's change, without what the way out sets itself, and the wait for its rollout, which takes about `seconds`."""
+    workload, key = revision.after, revision.after.key
+    before, placed, patience = revision.before, revision.placed, PATIENCE * seconds
+    plugin = commands.with_plugin("promote", key)
+    promoted = f"; then promote it ({plugin} does the same)" if run.promotions.get(key) else ""
+    if placed is not None:
+        patient = commands.wait_for(placed.resource, key, placed.waits, patience) if placed.resource else ()
+    else:
+        pods = (
+            run.status[key].get(workload.traits.status.wanted, 0) if workload.traits.is_per_node else workload.replicas
+        )
+        patient = (
+            *_promotions(workload, run.promotions.get(key, 0), patience),
+            commands.wait(key, patience, pods=pods, strategy=workload.strategy.kind),
+        )
+    if before is not None:
+        after = replace(workload, strategy=before.strategy, replicas=before.replicas)
+        own = applied(before, after)
+        if own is not None and own.is_whole:
+            return Step(what=f"Apply the change{promoted}", commands=(own.command, *patient), undo=(own.undo,))
+    is_named = placed is None or bool(placed.resource)
+    return Step(
+        what="Apply your change, unless it is applied already; its manifest must not set back what is set above"
+        + promoted,
+        commands=(commands.command("kubectl", "apply" if is_named else "create", "-f", MANIFEST), *patient),
+        is_change=True,
+        # one that is there and is only placed can't be undone by a command: deleted, it would be gone whole
+        undo=(
+            commands.undo(key)
+            if before is not None
+            else commands.kubectl("delete", key, resource=placed.resource if placed else ""),
+        )
+        if is_named and not (placed and placed.rules)
+        else (),
+    )
+
+
+def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]:
+    """Each pause that waits for somebody, waited for and ended: without that it never gets Healthy."""
+    steps = workload.strategy.canary.steps if workload.strategy.canary is not None else ()
+    pauses = [place for place, one in enumerate(steps) if one.is_pause and one.pause_seconds is None]
+    places = pauses[-times:] if times and len(pauses) >= times else [None] * times
+    for place in places:
+        yield from commands.wait_paused(workload.key, seconds, place)
+        yield commands.promote_plainly(workload.key)
+
+
+def with_cure(made: Step, cure: Step | None) -> Iterator[Step]:
+    """The change; with what has to be done after it and before it can end, its wait comes after that."""
+    if cure is None:
+        yield made
+    else:
+        yield replace(made, commands=made.commands[:1])
+        yield replace(cure, commands=(*cure.commands, *made.commands[1:]))
+
+
+def at_once(made: Sequence[Step]) -> Step:
+    """Several changes, all applied before any is waited for."""
+    first = tuple(step.commands[0] for step in made)
+    waits = tuple(command for step in made for command in step.commands[1:])
+    return replace(
+        made[0], what="Apply the changes", commands=(*dict.fromkeys(first), *waits),
+        undo=tuple(undo for step in made for undo in step.undo), is_change=any(step.is_change for step in made),
+    )  # fmt: skip
+
+
+def as_shown(shown: Applied, waits: Sequence[str]) -> Step:
+    """A change that needs no way out, as an answer shows it."""
+    return Step(what=f"Change {shown.workload}", undo=(shown.undo,), commands=(shown.command, *waits))
+
+
+def patched(before: Workload | None, title: str, patch: Object) -> Step:
+    """A workload with other values: as a patch of one that is there, else in the user's own file."""
+    if before is None:  # there is nothing to patch yet
+        wanted = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
+        return Step(what=title, commands=(wanted,))
+    return Step(
+        what=title, commands=(commands.patch(before.key, patch),), undo=(commands.patch(before.key, taken_back(before, patch)),),
+        target=before.key, before=json.dumps(taken_back(before, patch)), after=json.dumps(patch),
+    )  # fmt: skip

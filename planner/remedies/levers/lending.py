@@ -1,0 +1,286 @@
+"""Pods lent for a while: another workload, or the one that rolls out, scaled down first and back afterwards.
+
+How far it goes: `limits.LENDERS` workloads that hold what is short, each down to 0 where no autoscaler sets it back, and its own pods by
+`limits.OWN_PODS`. It costs the pods that end; a lender that gets no room back has given them up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from planner.ground.records import Record, replace
+from planner.ground.vocabulary import is_extended_resource
+from planner.ground.words import listing
+from planner.kubernetes import commands
+from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Snapshot, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.remedies import limits
+from planner.remedies.levers.strategy import ONE_BY_ONE, patch_of
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.way import Way
+from planner.remedies.scenario import fewest
+from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.ownership import pods_by_owner, pods_of, sets_by_owner, workloads_by_key
+from planner.rollout.room import has_room
+from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.verdict import rivals, workload_of
+from planner.scheduling.cluster import BoolArray, Cluster
+from planner.scheduling.shape import Shape, Static, compile_shape
+
+SCALE_SECONDS: Final = 600
+
+
+# ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
+def scaled(workload: Workload, replicas: int) -> Revision:
+    """A workload with other replicas, and nothing else."""
+    return Revision(before=workload, after=replace(workload, replicas=replicas), has_new_template=False)
+
+
+# ── how far it goes ──────────────────────────────────────────────────────────────────────────────────────────────────
+class Lender(Record):
+    """Another workload, and the replicas it may be scaled to, the most first. `bound`: its pods that are on nodes."""
+
+    workload: Workload
+    replicas: tuple[int, ...]
+    bound: int
+
+    def disturbed(self, replicas: int) -> int:
+        """Pods that end: those that wait go first (`deletion_order`)."""
+        return max(0, self.bound - replicas)
+
+
+def lenders(
+    cluster: Cluster, own: Sequence[str], shapes: Sequence[Shape], lacking: Sequence[str], cut: list[str]
+) -> Iterator[Lender]:
+    """Workloads besides `own` whose pods are, or wait, where new pods may go, and that hold what is `lacking`."""
+    mine = np.zeros(cluster.node_count, dtype=np.bool_)
+    for shape in shapes:
+        mine |= shape.static == Static.PASSES
+    keys, pods = workload_keys(cluster.snapshot), cluster.snapshot.pods
+    near = {keys[pod.uid] for pod in pods if (n := cluster.node_index.get(pod.node_name)) is not None and mine[n]}
+    near |= {keys[pods[i].uid] for i in cluster.waiting if _meets(cluster, i, mine)}
+    found = []
+    for other in cluster.snapshot.workloads:
+        if other.key in own or other.key not in near or not other.traits.surges_freely or not other.replicas:
+            continue
+        asks = pod_requests(other.template.spec)
+        if lacking and not any(name in asks for name in lacking):
+            continue
+        left = tuple(n for n in range(other.replicas - 1, -1, -1) if stays(cluster.snapshot, other, n))
+        if left:
+            found.append(Lender(workload=other, replicas=left, bound=_bound(cluster, other)))
+    found.sort(key=lambda one: (one.bound > 0, one.bound, one.workload.key))
+    if len(found) > limits.LENDERS.most:
+        cut.append(limits.LENDERS.reached(number=len(found)))
+    yield from found[: limits.LENDERS.most]
+
+
+def _meets(cluster: Cluster, number: int, mine: BoolArray) -> bool:
+    pod = cluster.snapshot.pods[number]
+    shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+    return bool(mine[shape.candidates].any())
+
+
+def _bound(cluster: Cluster, workload: Workload) -> int:
+    """Its pods that are on nodes."""
+    pods = cluster.snapshot.pods
+    return sum(pods[i].holds_room for i in pods_of(cluster, workload))
+
+
+def ways(cluster: Cluster, revision: Revision, cut: list[str], *, is_alone: bool) -> Iterator[Way]:
+    """The workload that rolls out scaled down first, where no other changes."""
+    before, workload = revision.before, revision.after
+    if before is not None and before.replicas != workload.replicas:
+        cut.append(f"{workload.name} gets other replicas too, so that scaling it down first isn't looked at")
+        return
+    if before is None or not is_alone or not workload.traits.surges_freely or workload.replicas <= 1:
+        return
+    fewer = range(workload.replicas - 1, 0, -1)
+    if len(fewer) > limits.OWN_PODS.most:
+        fewer = fewer[: limits.OWN_PODS.most]
+        cut.append(limits.OWN_PODS.reached(workload=workload.name, number=workload.replicas))
+    for number in fewer:
+        if stays(cluster.snapshot, workload, number):
+            yield Way(title=f"scaled to {number} first, and back afterwards", replicas=number)
+
+
+def stays(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
+    """Whether no autoscaler sets other replicas as soon as it looks."""
+    return settled(snapshot, replace(workload, replicas=replicas)) == replicas
+
+
+def may_be_moved(snapshot: Snapshot, workload: Workload, replicas: int) -> bool:
+    """Whether its autoscaler may scale it back meanwhile."""
+    return moves_between(autoscalers_of(snapshot, workload.key), replicas) is not None
+
+
+def is_given_back(run: Run, lender: Lender, left: int) -> bool:
+    """Whether the pods that were lent find room again once the rollout is through, or only waited. Where they would preempt the change's
+    own pods for it, that one is pending again: such a loan gets no rollout through, and isn't given back."""
+    number = lender.disturbed(left)
+    return not number or has_room(run, _shape(run, lender.workload), number)
+
+
+def _shape(run: Run, workload: Workload) -> Shape:
+    cluster = run.simulation.cluster
+    return compile_shape(cluster, workload.namespace, workload.template.labels, workload.template.spec)
+
+
+# ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def own_pods(case: StuckRollout) -> Iterator[Remedy]:
+    """Scale down, roll out, scale up again: for teams that may not touch the strategy.
+
+    Not where a pod waits for the same nodes: it would take the place before the new pods come, or before the scaling back. Those
+    of lower priority are pushed out again by pods that may.
+    """
+    workload, before, shape = case.workload, case.revision.before, case.shape
+    if before is None or shape is None or not (workload.traits.surges_freely and workload.replicas > 1):
+        return
+    least = shape.priority if shape.may_preempt else None
+    if rivals(case.run, workload.key, shape, least_priority=least):
+        return
+    fewer = workload.replicas - 1
+    run = case.attempt(replace(workload, replicas=fewer)) if stays(case.cluster.snapshot, workload, fewer) else None
+    if run is None or not has_room(run, shape, 1):  # for the one that comes back
+        return
+    if _comes_to_rest(case, before, fewer):
+        yield case.remedy(
+            RemedyKind.SCALE_DOWN_FIRST,
+            f"Scale to {fewer} first, and back afterwards",
+            f"{fewer} of {workload.replicas} pods during the rollout, {case.at_worst(run)}{_autoscaled(case, workload, fewer)}",
+            run,
+            first=(scale(workload, fewer),),
+            last=(scale_back(workload),),
+            last_seconds=case.pod_times.startup_seconds,
+        )
+
+
+def _comes_to_rest(case: StuckRollout, workload: Workload, replicas: int) -> bool:
+    """Whether a workload as it is today has so many pods Ready once it is scaled: that is waited for before the change is made. Pods
+    that fail never are, and a Deployment that is midway may never go on (kubernetes#138036)."""
+    return simulate(case.cluster, [scaled(workload, replicas)], seed=case.seed).done[workload.key]
+
+
+def _autoscaled(case: StuckRollout, workload: Workload, replicas: int) -> str:
+    is_moved = may_be_moved(case.cluster.snapshot, workload, replicas)
+    return "; its autoscaler may scale it back meanwhile" if is_moved else ""
+
+
+def pods_of_others(case: StuckRollout) -> Iterator[Remedy]:
+    """Another workload on the matching nodes, scaled down by as little as does."""
+    shape, snapshot = case.shape, case.cluster.snapshot
+    scarce = next((n for n in case.why.lacking if is_extended_resource(n)), None)
+    if shape is None or scarce is None:
+        return
+    others = [
+        other
+        for other in snapshot.workloads
+        if other.traits.surges_freely and other.key not in case.run.moments and other.replicas
+        if other.owner is None  # whose controller would scale it back
+        if scarce in pod_requests(other.template.spec) and _makes_room(case, shape, other)
+    ]
+    for other in others[: limits.LENDERS.most]:
+        numbers = [n for n in range(1, other.replicas + 1) if stays(snapshot, other, other.replicas - n)]
+        found = fewest(numbers, partial(_without, case, other))
+        if found is not None and _comes_to_rest(case, other, other.replicas - found[0]):
+            count, run = found
+            left, pods = other.replicas - count, "One pod" if count == 1 else f"{count:,} pods"
+            placed = case.revision.placed
+            can_wait = placed is None or bool(placed.resource and placed.waits)
+            is_lent = can_wait and has_room(run, _shape(run, other), count)
+            until = "while rolling out" if is_lent else "until there is other room"
+            yield case.remedy(
+                RemedyKind.FREE_CAPACITY,
+                f"{pods} of {other.namespace}/{other.name} fewer {until}",
+                f"{left:,} of {other.replicas:,} {other.namespace}/{other.name}; {case.at_worst(run)}{_autoscaled(case, other, left)}",
+                run,
+                first=(scale(other, left),),
+                last=(scale_back(other),) if is_lent else (),
+                disturbs=max(0, _bound(case.cluster, other) - left),
+                lenders=1,
+            )
+            return
+    if len(others) > limits.LENDERS.most:
+        case.reached.append(limits.LENDERS.reached(number=len(others)))
+
+
+def _without(case: StuckRollout, other: Workload, count: int, draws: bool) -> Run | None:
+    """The rollout while another workload has so many pods fewer; None where it doesn't complete."""
+    return case.lent([scaled(other, other.replicas - count)], draws=draws)
+
+
+def _makes_room(case: StuckRollout, shape: Shape, other: Workload) -> bool:
+    """Whether the waiting pod would fit on a node of `other` if all of its pods there went."""
+    cluster, state = case.cluster, case.run.simulation.state
+    owners = [r.uid for r in sets_by_owner(cluster).get(other.uid, ()) if r.replicas]
+    indices = [i for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
+    names = Counter(cluster.snapshot.pods[i].node_name for i in indices)
+    given = {cluster.row[n]: a for n, a in pod_requests(other.template.spec).items() if n in cluster.row}
+    candidates = set(shape.candidates.tolist())
+    for name, count in names.items():
+        node = cluster.node_index.get(name)
+        if node is not None and node in candidates:
+            if all(int(state.free[row, node]) + count * given.get(row, 0) >= amount for row, amount in shape.asks):
+                return True
+    return False
+
+
+def rivals_at_rest(case: StuckRollout) -> Iterator[Remedy]:
+    """Workloads that wait for the same nodes and would take what is freed, scaled to 0 while rolling out."""
+    workload, shape = case.workload, case.shape
+    if not workload.traits.surges_freely or shape is None:
+        return
+    known = workloads_by_key(case.cluster)
+    keys = dict.fromkeys(workload_of(case.run, p) for p in rivals(case.run, workload.key, shape))
+    others = [w for key in keys if (w := known.get(key)) is not None and w.traits.part and w.owner is None]
+    then = replace(workload, strategy=ONE_BY_ONE.strategy)
+    if not others or len(others) < len(keys) or case.attempt(then) is not None:
+        return
+    run = case.lent([scaled(other, 0) for other in others], case.with_workload(then))
+    if run is not None and all(_comes_to_rest(case, one, 0) for one in others):
+        names = listing([f"{r.namespace}/{r.name}" for r in others])
+        whom = f"{len(others):,} workloads of others" if len(others) > limits.LENDERS_ALONE.most else names
+        yield case.remedy(
+            RemedyKind.FREE_CAPACITY,
+            f"{ONE_BY_ONE.title}, with {whom} at 0 replicas meanwhile",
+            f"{case.at_worst(run)}; without that, {names} may take the place of the first old pod",
+            run,
+            patch=patch_of(workload, ONE_BY_ONE),
+            what=ONE_BY_ONE.title,
+            first=tuple(scale(one, 0) for one in others),
+            last=tuple(map(scale_back, others)),
+            disturbs=sum(_bound(case.cluster, other) for other in others),
+            lenders=len(others),
+        )
+
+
+# ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def scale(workload: Workload, replicas: int) -> Step:
+    """A workload scaled, and that waited for."""
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} to {replicas:,}",
+        commands=(
+            commands.scale(workload.key, replicas),
+            commands.wait(workload.key, SCALE_SECONDS, pods=replicas, strategy=workload.strategy.kind),
+        ),
+        undo=scale_back(workload).commands,
+        is_lent=True,
+        target=workload.key,
+        before=str(workload.replicas),
+        after=str(replicas),
+    )
+
+
+def scale_back(workload: Workload) -> Step:
+    """A workload given its pods again; that they have room isn't waited for."""
+    return Step(
+        what=f"Scale {workload.namespace}/{workload.name} back to {workload.replicas:,}",
+        commands=(commands.scale(workload.key, workload.replicas),),
+    )

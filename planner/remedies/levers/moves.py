@@ -1,0 +1,137 @@
+"""Pods of others moved before a change, so that what waits finds room: nodes cordoned meanwhile, and pods evicted, stage by stage.
+
+How far it goes: room for `limits.PLACES` more pods of a change, in clusters of `limits.MOVES_NODES`, as far as the work goes that it may
+cost. Each move costs the time in which one pod is missing. What was moved isn't brought back; cordons are lent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from planner.ground.records import Record
+from planner.ground.words import listing, short_name
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Pod, Snapshot
+from planner.remedies import limits
+from planner.remedies.stages import Acted, MovesPlan, Stage
+from planner.rollout.answers import Step
+from planner.rollout.ownership import workloads_by_key
+from planner.scheduling.cluster import Cluster
+
+_LATE: Final = 600.0  # seconds that a script waits for pods at least
+
+
+class Moved(Record, eq=False):
+    """The cluster after `moves` evictions, and how they are made."""
+
+    cluster: Cluster
+    moves: int
+    seconds: float
+    steps: tuple[Step, ...]
+
+
+def steps(
+    cluster: Cluster, plan: MovesPlan, keys: Mapping[str, str], named: frozenset[str], *, is_of_places: bool
+) -> tuple[Step, ...]:
+    """What somebody does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
+    of others the Ready ones of their workload are waited for."""
+    first, names, made, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
+    as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards
+    pods = {pod.uid: pod for pod in cluster.snapshot.pods}
+    does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
+    held = [one.acts for one in does]
+    last = [
+        {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
+    ]  # each in the stage of its last draw
+    surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
+    ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
+    come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
+    looks = commands.untouched([names[node] for node in ever], come)
+    made.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
+    for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
+        closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
+        shut = stage.shut
+        if closed:
+            nodes = [f"node/{names[node]}" for node in closed]
+            made.append(
+                Step(
+                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that nobody else takes the room",
+                    commands=(commands.command("kubectl", "cordon", *nodes),),
+                    undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
+                )
+            )  # fmt: skip
+        if opened:
+            nodes = [f"node/{names[node]}" for node in opened]
+            made.append(
+                Step(
+                    what=f"Stage {number}: uncordon {listing([names[node] for node in opened])}",
+                    commands=(commands.command("kubectl", "uncordon", *nodes),),
+                )
+            )
+        if act.moved:
+            some = [pods[uid] for uid, _ in act.moved if uid in pods]
+            evictions = [
+                commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
+            ]  # fmt: skip
+            waits = _ready(cluster, [acts[number - 1] for acts in held], keys, some)
+            made.append(
+                Step(
+                    what=f"Stage {number}: evict {listing([name(pod) for pod in some])}",
+                    commands=(
+                        *(
+                            commands.at_once(evictions[i : i + limits.EVICTED_AT_ONCE.most])
+                            for i in range(0, len(some), limits.EVICTED_AT_ONCE.most)
+                        ),
+                        *waits,
+                    ),
+                )
+            )
+        start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
+        if start and not is_of_places:
+            theirs = [pod for pod in start if pod.uid in named]
+            new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
+            until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
+            until += [
+                _ready_wait(cluster, key, _LATE, min(_ready_pods(one.snapshot, key) for one in does)) for key in new
+            ]
+            who = [*map(name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
+            made.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
+    return tuple(made)
+
+
+def _ready(cluster: Cluster, acts: Sequence[Acted], keys: Mapping[str, str], moved: Sequence[Pod]) -> tuple[str, ...]:
+    """Waits for as many Ready pods of the workloads moved as are there at the end of the stage in each draw; where none is, its
+    successor waits."""
+    patience = max(_LATE, 2 * max(act.seconds for act in acts))
+    waits = (
+        _ready_wait(cluster, key, patience, min(act.ready.get(key, 0) for act in acts))
+        for key in dict.fromkeys(keys[pod.uid] for pod in moved)
+    )
+    return tuple(filter(None, waits))
+
+
+def _ready_wait(cluster: Cluster, key: str, patience: float, number: int) -> str:
+    """Until so many are Ready; "" where none is, or the object doesn't say."""
+    kind, known = kind_in(key), workloads_by_key(cluster).get(key)
+    if not number or not (kind.has_scale or kind.waits.endswith("=")):
+        return ""
+    return commands.wait_ready(key, patience, number + (known.succeeded_pods if known else 0))
+
+
+def _ready_pods(snapshot: Snapshot, key: str) -> int:
+    keys = workload_keys(snapshot)
+    return sum(pod.is_ready and keys[pod.uid] == key for pod in snapshot.pods)
+
+
+def in_turn(act: Acted, pods: Mapping[str, Pod]) -> float:
+    """Seconds that evictions wait for those that the script makes before them."""
+    grace = max((pods[uid].spec.termination_grace_period_seconds for uid, _ in act.moved if uid in pods), default=0)
+    return float(grace * (max(0, len(act.moved) - 1) // limits.EVICTED_AT_ONCE.most))
+
+
+def name(pod: Pod) -> str:
+    """``ml/train-0``."""
+    return f"{pod.namespace}/{pod.name}"

@@ -1,0 +1,281 @@
+"""More nodes, like those of a pool that matches.
+
+How far it goes: as many as pods may need one, `limits.NODES` at most, within what the pool's own limit lets it grow (its maximum, a
+NodePool's limits, a cloud's quota). They cost what their pool pays for a node, for the rollout or, where pods stay on them, for good.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from planner.capacity.node_pools import NodePool, binding_words, capacity_of, pool_key
+from planner.ground import words
+from planner.ground.quantity import format_amount
+from planner.ground.records import Record, replace
+from planner.ground.words import Text, plural
+from planner.inventory.pool_limits import LimitSource
+from planner.kubernetes import commands
+from planner.kubernetes.clouds import brings_of, clouds_of
+from planner.kubernetes.kinds import DEPLOYMENT
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool, pool_label
+from planner.kubernetes.records import Amounts, FrozenMap, Node
+from planner.kubernetes.requests import pod_requests
+from planner.remedies import limits
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.new_nodes import NewNode, new_nodes_of
+from planner.remedies.scenario import fewest
+from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.room import kept_nodes
+from planner.rollout.run import Revision, Run
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.empty_node import daemons_on, empty_copy
+from planner.scheduling.shape import Shape, Static, compile_shape
+
+T = TypeVar("T")
+
+
+# ── what it makes of a cluster ───────────────────────────────────────────────────────────────────────────────────────
+def grown(cluster: Cluster, likes: Sequence[Node]) -> Cluster:
+    """With one more node like each of these, empty but for what DaemonSets take."""
+    return cluster.grown(tuple(empty_copy(cluster, like, i) for i, like in enumerate(likes))) if likes else cluster
+
+
+def grown_by(cluster: Cluster, like: Node, number: int) -> Cluster:
+    """With so many more like one."""
+    return grown(cluster, [like] * number)
+
+
+# ── how far it goes ──────────────────────────────────────────────────────────────────────────────────────────────────
+class Growing(Record):
+    """A pool, by a node like those that it would add, and how many it may add; beyond that, `past` its limit."""
+
+    template: Node
+    pool: str
+    most: int
+    limit: NodePool | None
+
+
+def growing(
+    cluster: Cluster, revisions: Sequence[Revision], shapes: Sequence[Shape], pools: Sequence[NodePool], cut: list[str], *, past_limits: bool
+) -> Iterator[Growing]:  # fmt: skip
+    """The pools that a combination may grow. `past_limits`: a pool's limit counts as raised; `cut` gets what isn't looked at."""
+    known, wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
+    for template in _templates(cluster, shapes, cut):
+        name = pool_key(template)
+        room = None if past_limits else _room(cluster, known.get(name))
+        most = wanted if room is None else min(wanted, room)
+        if most > limits.NODES.most:
+            most = limits.NODES.most
+            cut.append(limits.NODES.reached(pool=name))
+        if most:
+            yield Growing(template=template, pool=name, most=most, limit=known.get(name))
+
+
+def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
+    """With how many more nodes each pod that may need one has its own: more than that help nobody."""
+    return max(1, sum(revision.after.pods_wanted for revision in revisions) + len(cluster.waiting))
+
+
+def _room(cluster: Cluster, pool: NodePool | None) -> int | None:
+    """Nodes a pool may still grow by; None where nobody says, or a person resizes it, which a plan is."""
+    if pool is None or pool.is_autoscaled is False:
+        return None
+    return pool.room(capacity_of(cluster, pool))
+
+
+def _templates(cluster: Cluster, shapes: Sequence[Shape], cut: list[str]) -> list[Node]:
+    """One node of each pool that matches a pod and is large enough for it when empty."""
+    found: dict[str, Node] = {}
+    for shape in shapes:
+        for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
+            found.setdefault(pool_key(node), node)
+    return _first_pools(list(found.values()), cut)
+
+
+def _by_place(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
+    """Of each such pool what a new node may be like, by the places that the pod tells apart."""
+    matching = _matching(cluster, shape, cut)
+    found = [some for _, some in new_nodes_of(cluster, shape, matching, _pool_or_size, told=cut.append)]
+    return _first_pools(found, cut)
+
+
+def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:
+    """Places of nodes that match and are large enough; not like those on which pods of DaemonSets would be preempted."""
+    asks, found = pod_requests(shape.spec).items(), list[int]()
+    pushing: dict[str, None] = {}
+    for i in np.flatnonzero(shape.static == Static.PASSES).tolist():
+        node = cluster.nodes[i]
+        if all(node.allocatable.get(name, 0) >= amount for name, amount in asks):
+            if cluster.remember(_pushes_daemons, i):
+                pushing[pool_key(node)] = None
+            else:
+                found.append(i)
+    known = {pool_key(cluster.nodes[i]) for i in found}
+    cut += [
+        f"pods of DaemonSets would be preempted on new nodes of {name}, which isn't played"
+        for name in pushing
+        if name not in known
+    ]
+    return found
+
+
+def _first_pools(found: list[T], cut: list[str]) -> list[T]:
+    if len(found) > limits.POOLS.most:
+        cut.append(limits.POOLS.reached(number=len(found)))
+    return found[: limits.POOLS.most]
+
+
+def _pool_or_size(node: Node) -> str:
+    """A node's pool; of nodes without one those of a size are alike."""
+    return node_pool(node) or f" {sorted(node.allocatable.items())}"
+
+
+def _pushes_daemons(cluster: Cluster, place: int) -> bool:
+    """Whether somebody who waits would push pods of DaemonSets out of a new node like that of a place, where their share is only set
+    aside."""
+    node = cluster.nodes[place]
+    lowest = min((cluster.priority_of(one.template.spec) for one in daemons_on(cluster.snapshot, node)), default=None)
+    if lowest is None:
+        return False
+    left = empty_copy(cluster, node, 0).allocatable
+    mine = (asks for asks, priority in cluster.remember(_preempting) if priority > lowest)
+    return any(
+        left.get(name, 0) < amount <= node.allocatable.get(name, 0) for asks in mine for name, amount in asks.items()
+    )
+
+
+def _preempting(cluster: Cluster) -> list[tuple[Mapping[str, int], int]]:
+    """What those who wait and may preempt ask for, and their priority."""
+    pods = cluster.snapshot.pods
+    waiting = {compile_shape(cluster, p.namespace, p.labels, p.spec) for p in (pods[i] for i in cluster.unbound)}
+    return [(pod_requests(shape.spec), shape.priority) for shape in waiting if shape.may_preempt]
+
+
+# ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def ways_out(case: StuckRollout) -> Iterator[Remedy]:
+    """As few as do of each pool. How many hangs on whose rollouts are in flight, and would take them."""
+    if case.cluster.snapshot.lacks(DEPLOYMENT.name) or case.shape is None:
+        return
+    wanted = most_wanted(case.cluster, case.revisions)
+    most = min(wanted, limits.NODES.most)
+    for templates in _by_place(case.cluster, case.shape, case.reached):
+        tried = [(one, fewest(range(1, most + 1), partial(_with_nodes, case, one.template))) for one in templates]
+        enough = [(*found, one) for one, found in tried if found is not None]
+        if not enough:
+            if wanted > most:
+                pool = node_pool(templates[0].template) or templates[0].template.name
+                case.reached.append(limits.NODES.reached(pool=pool))
+            continue
+        count, run, new = min(enough, key=lambda one: one[0])
+        is_anywhere = len(enough) == len(tried) and all(number == count for number, *_ in enough)
+        template, kept = new.template, len(kept_nodes(run, count))
+        step = added(case.cluster, template, count, place="" if is_anywhere else new.place)
+        arrival = arrival_seconds(has_gpus=bool(gpu_count(template))) if case.arrival is None else case.arrival
+        yield case.remedy(
+            RemedyKind.ADD_NODE,
+            step.what,
+            f"the strategy stays as it is ({case.at_worst(run)}); {_afterwards(count, kept)}",
+            run,
+            step=step,
+            extra_gpus=count * gpu_count(template),
+            extra_nodes=count,
+            node_template=template.name,
+            is_kept=kept > 0,
+            kept_nodes=kept,
+            first_seconds=arrival,
+            arrival_seconds=arrival,
+        )
+
+
+def _with_nodes(case: StuckRollout, template: Node, count: int, draws: bool) -> Run | None:
+    return case.attempt(case.workload, case.grown(case.cluster, template, count), draws=draws)
+
+
+def _afterwards(nodes: int, kept: int) -> str:
+    """What becomes of added nodes: ``pods stay on 1 of them, the other node can go again afterwards``."""
+    if not kept:
+        return f"the {plural(nodes, 'node')} can go again afterwards"
+    if kept == nodes:
+        return f"pods stay on {plural(nodes, 'it', 'them')}"
+    return f"pods stay on {kept:,} of them, the other {plural(nodes - kept, 'node', 'nodes')} can go again afterwards"
+
+
+def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) -> Remedy:
+    """A way out that adds nodes, with what the pool's own limit says to that; a Karpenter NodePool's limits that bind are raised first."""
+    pool = next((p for p in pools if remedy.node_template and remedy.node_template in p.nodes), None)
+    if pool is None:
+        return remedy
+    template, used = cluster.nodes[cluster.node_index[remedy.node_template]], capacity_of(cluster, pool)
+    a_node = template.capacity or template.allocatable
+    more = FrozenMap({name: amount * remedy.extra_nodes for name, amount in a_node.items()})
+    if raised := limits_raised(pool, used, more):
+        sentence = Text(
+            f"{remedy.sentence}; NodePool {pool.name} would be past its limits on {binding_words(pool.binding(used, more))}"
+        )
+        command = commands.chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
+        return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)
+    said = pool.grows(remedy.extra_nodes, used)
+    return replace(remedy, sentence=Text(f"{remedy.sentence}; {said}")) if said else remedy
+
+
+# ── steps ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step:
+    """So many nodes more like one of its own: with the command of the cloud whose pool it is, or in words; a node without a pool stands
+    for itself, no pool is made of its name. `place`: where of the pool they have to be, which the command of no cloud chooses."""
+    pool = node_pool(like)
+    size = sum(node_pool(node) == pool for node in cluster.nodes) if pool else 0
+    there = f", {place}" if place else ""
+    what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{there}"
+    if not pool:
+        more, again = f"add {words.count(number, 'node')} like {like.name}{there}", "remove what was added"
+        return Step(what=what, commands=(_comment(more),), undo=(_comment(again),))
+    if brings := brings_of(pool_label(like)):
+        return Step(what=what, commands=(_comment(brings.replace("{}", pool)),), undo=(_comment("they go again by themselves"),))  # fmt: skip
+    made, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
+    made += _only_there(place) if made else ""
+    if not made:
+        made = _comment(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{there}")
+        undone = _comment(f"give node pool {pool} its {words.count(size, 'node')} again")
+    return Step(
+        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
+    )  # fmt: skip
+
+
+def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
+    """The cloud's command; "" where none is known."""
+    cloud = next((cloud for cloud in clouds_of(cluster.nodes) if cloud.resize), None)
+    if cloud is None:
+        return ""
+    text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
+    return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
+
+
+def _only_there(place: str) -> str:
+    return commands.comment(f"the new nodes have to be in {place}") if place else ""
+
+
+def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
+    """A Karpenter NodePool's ``spec.limits`` raised by what binds; None where nothing does."""
+    binding = pool.binding(used, more)
+    if pool.source is not LimitSource.KARPENTER or not binding:
+        return None
+    then = {name: format_amount(amount, name) for name, amount, _ in binding}
+    today = {name: format_amount(limit, name) for name, _, limit in binding}
+    made, undone = (
+        commands.command("kubectl", "patch", f"nodepools.karpenter.sh/{pool.name}", "--type=merge", "-p", json.dumps({"spec": {"limits": one}}))
+        for one in (then, today)
+    )  # fmt: skip
+    what = f"Raise the limits of NodePool {pool.name}: {words.listing([f'{name} to {amount}' for name, amount in then.items()], None)}"
+    return Step(
+        what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool.name}/limits", before=json.dumps(today),
+        after=json.dumps(then),
+    )  # fmt: skip
+
+
+def _comment(text: str) -> str:
+    return commands.comment(text).strip()

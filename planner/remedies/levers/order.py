@@ -1,0 +1,68 @@
+"""Another order: the change after those that are rolling out, or of several changes one after another. It costs time, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+
+from planner.ground.records import replace
+from planner.ground.words import duration, listing, plural, short_name
+from planner.kubernetes import commands
+from planner.remedies import limits
+from planner.remedies.levers.change import PATIENCE
+from planner.remedies.levers.lending import SCALE_SECONDS
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.in_flight import in_flight
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.run import WHEN_AT_REST, Revision, Run
+from planner.scheduling.cluster import Cluster
+
+
+def ways_out(case: StuckRollout) -> Iterator[Remedy]:
+    """Others that are in flight give room back when they have rolled out: the change after them, as it is."""
+    flying = [one.key for one in case.run.others if one.is_rolling]
+    if not flying or case.cluster.later or any(one.key == case.workload.key for one in in_flight(case.cluster)):
+        return
+    run = case.played([replace(revision, after_seconds=WHEN_AT_REST) for revision in case.revisions])
+    if run is None:
+        return
+    waited = run.waited[case.workload.key]
+    names = listing([short_name(key) for key in flying])
+    what = f"Wait until {names} {plural(len(flying), 'has', 'have')} rolled out"
+    yield case.remedy(
+        RemedyKind.WAIT,
+        f"Wait for {names}",
+        f"{plural(len(flying), 'it is', 'they are')} rolling out now, for about {duration(waited)} more; then "
+        f"{case.at_worst(run)}, and nothing has to be changed",
+        run,
+        first=(wait(case.cluster, flying, max(waited, SCALE_SECONDS), what),),
+    )
+
+
+def orders(cluster: Cluster, revisions: Sequence[Revision], run: Run, cut: list[str]) -> Iterator[tuple[int, ...] | None]:  # fmt: skip
+    """Of each the places of the changes, one after another; () is as asked, None after all that are in flight."""
+    yield ()
+    number = len(revisions)
+    if cluster.later or any(r.after_seconds for r in revisions):
+        return
+    if 1 < number <= limits.ORDERED.most:
+        yield from permutations(range(number))
+    elif number > 1:
+        cut.append(limits.ORDERED.reached(number=number))
+    own, flying = {r.after.key for r in revisions}, {one.key for one in in_flight(cluster)}
+    if not own & flying and any(one.is_rolling for one in run.others):
+        yield None
+
+
+def wait(cluster: Cluster, flying: Sequence[str], seconds: float, what: str) -> Step:
+    """A command for each that is rolling out, which waits until it has; it may take twice the `seconds` that are estimated."""
+    known, most = workloads_by_key(cluster), limits.AWAITED.most
+    waits = [
+        commands.wait(key, PATIENCE * seconds, pods=known[key].replicas, strategy=known[key].strategy.kind)
+        for key in flying[:most]
+        if key in known
+    ]
+    if len(flying) > most:
+        waits.append(commands.comment(limits.AWAITED.reached(number=len(flying) - most)).strip())
+    return Step(what=what, commands=tuple(waits))

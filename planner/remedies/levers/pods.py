@@ -1,0 +1,169 @@
+"""What is done to pods and nodes once a rollout is stuck: deleted, deleted by force, drained, cordoned, scaled to 0 and back, waited for.
+
+How far it goes: the pods and nodes that the rollout waits for, and no others. It costs the pods that end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Final
+
+from planner.capacity.changes import Change, ChangeKind, Later, text_of
+from planner.capacity.timeline import happening_of
+from planner.ground.errors import HeadroomError
+from planner.ground.records import replace
+from planner.ground.vocabulary import TAINT_UNSCHEDULABLE
+from planner.ground.words import listing, plural
+from planner.kubernetes import commands
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Workload
+from planner.remedies.levers.lending import SCALE_SECONDS
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.way import Way
+from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
+from planner.rollout.cures import silences
+from planner.rollout.run import WHEN_AT_REST, Revision, Run
+from planner.rollout.verdict import Impasse, volume_waits
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.happening import Happening
+
+_STEP_SECONDS: Final = 60  # between the end of the stuck rollout and what is done then, and from one to the next
+
+
+def broken(case: StuckRollout) -> Iterator[Remedy]:
+    """An ordered StatefulSet whose broken pod blocks its own cure: the pod is deleted once the change is there, and made of the new
+    revision (`stateful_set_control.go` waits for it to get Ready otherwise; kubernetes.io, *Forced rollback*)."""
+    old = (pod for pod in case.run.pods[case.workload.key] if pod.is_bound and not pod.is_ready and not pod.is_new)
+    names = [pod.name for pod in sorted(old, key=lambda pod: (pod.ordinal, pod.name))]
+    if not names:
+        return
+    namespace = case.workload.namespace
+    event = Happening(after_seconds=WHEN_AT_REST, words="", deletes=tuple(f"{namespace}/{name}" for name in names))
+    run = case.played(case.revisions, case.cluster.expecting((*case.cluster.later, event)))
+    if run is not None:
+        what = f"Delete {plural(len(names), 'pod')} {listing(names)} after the change"
+        yield case.remedy(
+            RemedyKind.DELETE_PODS,
+            what,
+            f"{plural(len(names), 'it is', 'they are')} not Ready today; {case.at_worst(run)}",
+            run,
+            then=Step(what=what, commands=(commands.command("kubectl", "delete", "pod", *names, "-n", namespace),)),
+        )
+
+
+def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterator[Way]:
+    """Of a rollout whose pods wait for a volume that another node has, or for a node that doesn't answer."""
+    if why.reason is Reason.VOLUME_ATTACHED:
+        yield from _of_volumes(cluster, revision, run)
+    if why.reason is Reason.SILENT_NODE:
+        yield from _of_silent_nodes(revision, run)
+
+
+# ── a volume that one node has at a time ─────────────────────────────────────────────────────────────────────────────
+def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]:
+    """The pods that hold the volume leave its node, or all of the workload's go and come back. That a pod is evicted helps nobody by itself:
+    its successor is put back where the volume is before that is taken off."""
+    waits, workload = volume_waits(run, revision.after.key), revision.after
+    at = _at(run)
+    names = [cluster.node_names[place] for place in sorted({place for wait in waits for place in wait.holders})]
+    if names:
+        nodes = listing([f"node {name}" for name in names])
+        title = f"Drain {nodes} once it is stuck: the volume follows"
+        drains = [Change(kind=ChangeKind.DRAIN, target=name) for name in names]
+        drained = commands.command("kubectl", "drain", *names, "--ignore-daemonsets", "--delete-emptydir-data")
+        yield from _away(
+            cluster, revision, RemedyKind.DRAIN_NODE, title, names, [(at, one) for one in drains], (drained,)
+        )
+        pods = {pod.number: pod for wait in waits for pod in wait.pods}
+        if pods and max(pods) <= 0:  # pods that the run made have no name that anybody could evict
+            which = [f"{pod.namespace}/{pod.name}" for pod in pods.values()]
+            title = f"Cordon {nodes} once it is stuck, and evict {listing(which)} there: the volume follows"
+            done = [
+                (at, Change(kind=ChangeKind.TAINT, target=name, value=f"{TAINT_UNSCHEDULABLE}:NoSchedule"))
+                for name in names
+            ]
+            done += [(at + _STEP_SECONDS, Change(kind=ChangeKind.EVICT, target=one)) for one in which]
+            evicted = [
+                commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
+                for pod in pods.values()
+            ]  # fmt: skip
+            cordoned = commands.command("kubectl", "cordon", *(f"node/{name}" for name in names))
+            yield from _away(cluster, revision, RemedyKind.CORDON_NODE, title, names, done, (cordoned, *evicted))
+    if workload.traits.has_replicas and workload.replicas:
+        yield _to_zero(workload, at)
+
+
+def _away(
+    cluster: Cluster, revision: Revision, kind: RemedyKind, title: str, names: Sequence[str], done: Sequence[tuple[float, Change]],
+    does: tuple[str, ...],
+) -> Iterator[Way]:  # fmt: skip
+    """Nodes closed and pods sent away from them; nothing where that isn't played beside a rollout. The nodes are opened afterwards."""
+    try:
+        happenings = [happening_of(cluster, change, [revision], WHEN_AT_REST) for _, change in done]
+    except HeadroomError:
+        return
+    opened = (commands.command("kubectl", "uncordon", *(f"node/{name}" for name in names)),)
+    cure = Step(what=title, commands=does, undo=opened, is_lent=True)
+    last = Step(what=f"Uncordon {listing([f'node {name}' for name in names])}", commands=opened)
+    yield Way(
+        title=title, kind=kind, then=cure, last=(last,), happenings=_in_turn(happenings),
+        events=text_of([Later(after_seconds=at, change=change) for at, change in done]),
+        disturbs=_others_on(cluster, revision.after, names) if kind is RemedyKind.DRAIN_NODE else 0,
+    )  # fmt: skip
+
+
+def _in_turn(happenings: Sequence[Happening]) -> tuple[Happening, ...]:
+    return tuple(replace(one, turn=turn) for turn, one in enumerate(happenings, 1))
+
+
+def _others_on(cluster: Cluster, workload: Workload, names: Sequence[str]) -> int:
+    """Pods of others on these nodes that a drain evicts."""
+    keys = workload_keys(cluster.snapshot)
+    mine = (p for p in cluster.snapshot.pods if p.node_name in names and p.holds_room and keys[p.uid] != workload.key)
+    return sum(pod.owner is not None and not kind_in(keys[pod.uid]).is_per_node for pod in mine)
+
+
+def _to_zero(workload: Workload, at: float) -> Way:
+    title = f"Scale it to 0 once it is stuck, and back to {workload.replicas:,} when its pods are gone"
+    numbers = (0, workload.replicas)
+    changes = [Change(kind=ChangeKind.REPLICAS, target=workload.key, value=str(number)) for number in numbers]
+    gone = commands.wait(workload.key, SCALE_SECONDS, pods=0, strategy=workload.strategy.kind)
+    does = (commands.scale(workload.key, 0), gone, commands.scale(workload.key, workload.replicas))
+    happenings = [
+        Happening(after_seconds=WHEN_AT_REST, words="", scales=workload.key, replicas=number) for number in numbers
+    ]
+    return Way(
+        title=title, kind=RemedyKind.SCALE_TO_ZERO, then=Step(what=title, commands=does, undo=does[-1:], is_lent=True),
+        happenings=_in_turn(happenings),
+        events=text_of([Later(after_seconds=at + wait, change=one) for wait, one in zip((0, 2 * _STEP_SECONDS), changes, strict=True)]),
+    )  # fmt: skip
+
+
+# ── a node that doesn't answer ───────────────────────────────────────────────────────────────────────────────────────
+def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
+    """The node answers again, or its pods are deleted by force."""
+    at = _at(run)
+    for silence in silences(run, revision):
+        nodes = f"{plural(len(silence.nodes), 'node')} {listing(silence.nodes)}"
+        changes = [Change(kind=ChangeKind.ANSWERS, target=name) for name in silence.answers]
+        if silence.answers:
+            title, kind = f"Get {nodes} to answer again", RemedyKind.NODE_BACK
+            does = commands.comment(f"get {nodes} to answer again: its kubelet, its network or the machine").strip()
+        else:
+            which = [f"{pod.namespace}/{pod.name}" for pod in silence.pods]
+            changes = [Change(kind=ChangeKind.FORCE_DELETE, target=name) for name in which]
+            title = (
+                f"Delete {listing(which)} by force, if {nodes} {plural(len(silence.nodes), 'is', 'are')} surely down"
+            )
+            does, kind = silence.command, RemedyKind.FORCE_DELETE
+        yield Way(
+            title=title, kind=kind, then=Step(what=title, commands=(does,)), happenings=(silence.happening,),
+            answers=silence.answers, events=text_of([Later(after_seconds=at, change=change) for change in changes]),
+        )  # fmt: skip
+
+
+def _at(run: Run) -> float:
+    """When a stuck rollout is over, and somebody has seen it."""
+    return float(ceil(run.tick_ends[-1] if run.tick_ends else 0) + _STEP_SECONDS)

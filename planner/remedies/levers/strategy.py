@@ -1,0 +1,119 @@
+"""Another strategy of the workload that rolls out, in the fields of its kind. It costs availability or time, and nobody else's.
+
+How far it goes: every value of maxSurge and maxUnavailable up to `limits.STRATEGIES_UP_TO`, and a few above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from planner.ground.records import replace
+from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.records import Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.remedies import limits
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.way import Way
+from planner.rollout.answers import Remedy, RemedyKind
+from planner.rollout.controllers.statefulset import takes_max_unavailable
+from planner.rollout.grid import axis
+from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
+from planner.rollout.ownership import pods_of
+from planner.rollout.ties import is_too_large_for_its_node
+from planner.scheduling.cluster import Cluster
+
+ONE_BY_ONE = rolling_way((0, 1))
+
+
+# ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+def ways_out(case: StuckRollout) -> Iterator[Remedy]:
+    """Surge 0 with as few unavailable as completes, and today's surge with one more unavailable; of other projects' kinds in their own
+    fields."""
+    workload = case.workload
+    if workload.traits.is_custom:
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, own_ways(workload))
+    elif workload.traits.is_per_node:
+        ways = [] if is_too_large_for_its_node(case.run, case.revision) else [ONE_BY_ONE]
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
+    elif workload.traits.surges_freely and workload.replicas:
+        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else (0, 0)
+        pairs = dict.fromkeys(((0, 1), (today[0], today[1] + 1)))
+        ways = [rolling_way(pair) for pair in pairs if pair != today and pair[1] <= workload.replicas]
+        yield from _first_of(case, RemedyKind.SWITCH_STRATEGY, ways)
+
+
+def recreated(case: StuckRollout) -> Iterator[Remedy]:
+    """Recreate, where the kind has it."""
+    yield from _first_of(case, RemedyKind.RECREATE, recreate_way(case.workload))
+
+
+def _first_of(case: StuckRollout, kind: RemedyKind, ways: Iterable[OwnWay]) -> Iterator[Remedy]:
+    """The first of other strategies that completes."""
+    for way in ways:
+        run = case.attempt(replace(case.workload, strategy=way.strategy))
+        if run is not None:
+            yield case.remedy(kind, way.title, case.availability(run), run, patch=patch_of(case.workload, way))
+            return
+
+
+def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
+    """Of the whole workload."""
+    return {"spec": {workload.traits.strategy_field: way.patch}}
+
+
+# ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def ways(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Way]:
+    """Every other strategy that is looked at; `cut` gets where that ends."""
+    if workload.traits.is_custom:
+        yield from (_way(workload, own) for own in own_ways(workload))
+        cut.append(f"of {workload.kind} {workload.name} a few settings of its own are looked at")
+        return
+    if workload.traits.has_ordinals:
+        yield from _of_ordinals(cluster, workload, cut)
+        return
+    is_per_node = workload.traits.is_per_node
+    if not workload.traits.surges_freely and not is_per_node:
+        if workload.traits.rolls_out:
+            cut.append(f"of {workload.kind} {workload.name} no other strategy is looked at")
+        return
+    number = len(pods_of(cluster, workload)) if is_per_node else workload.replicas
+    values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
+    if len(values) <= number:
+        cut.append(
+            limits.STRATEGIES_UP_TO.reached(number=number + 1, field="maxSurge and maxUnavailable", looked=len(values))
+        )
+    today = rolling_limits(workload, number) if workload.strategy.kind == ROLLING_UPDATE else None
+    pairs = [(surge, missing) for missing in values for surge in values if surge or missing]
+    if is_per_node:  # surges or lets pods miss, not both
+        pairs = [(0, missing) for missing in values if missing] + [(surge, 0) for surge in values if surge]
+    yield from (_way(workload, rolling_way(pair)) for pair in pairs if pair != today)
+    if not is_per_node:
+        yield from (_way(workload, own) for own in recreate_way(workload))
+
+
+def _of_ordinals(cluster: Cluster, workload: Workload, cut: list[str]) -> Iterator[Way]:
+    """A StatefulSet leaves the pods below a partition as they are, and lets pods miss where its feature gate shows to be on."""
+    strategy, number = workload.strategy, workload.replicas
+    values = axis(number, limits.STRATEGIES_UP_TO.most, limits.STRATEGIES_ABOVE.most)
+    if len(values) <= number:
+        cut.append(limits.STRATEGIES_UP_TO.reached(number=number, field="partition", looked=len(values) - 1))
+    missing: list[int | str | None] = [strategy.max_unavailable]
+    if cluster.remember(takes_max_unavailable):
+        missing += [one for one in values if one and one != strategy.max_unavailable]
+    for most in missing:
+        for partition in (one for one in values if one < number):
+            if (ROLLING_UPDATE, partition, most) == (strategy.kind, strategy.partition, strategy.max_unavailable):
+                continue
+            said = [] if most == strategy.max_unavailable else [f"maxUnavailable {most}"]
+            said += [] if partition == strategy.partition and said else [f"partition {partition}"]
+            rolling = {"partition": partition, **({} if most is None else {"maxUnavailable": most})}
+            field = {"type": ROLLING_UPDATE, "rollingUpdate": rolling}
+            yield Way(
+                title=", ".join(said), patch={"spec": {workload.traits.strategy_field: field}},
+                strategy=replace(strategy, kind=ROLLING_UPDATE, partition=partition, max_unavailable=most),
+            )  # fmt: skip
+
+
+def _way(workload: Workload, own: OwnWay) -> Way:
+    return Way(title=own.title, strategy=own.strategy, patch=patch_of(workload, own))

@@ -1,0 +1,174 @@
+"""A stuck rollout, something else tried on it, and the way out that this makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+from planner.ground.records import Record, replace
+from planner.ground.words import Text
+from planner.kubernetes import commands
+from planner.kubernetes.accelerators import is_gpu_resource
+from planner.kubernetes.patches import Object, as_yaml
+from planner.kubernetes.records import Node, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.kubernetes.units import units_of
+from planner.remedies.levers.change import change, patched, with_cure
+from planner.remedies.levers.way import Way
+from planner.remedies.scenario import ends_on_the_way, holds_under_chance, preempted_of_others
+from planner.rollout.answers import Remedy, RemedyKind, Step
+from planner.rollout.in_flight import in_flight, perhaps_in_flight
+from planner.rollout.room import RoomWhenEmpty
+from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.timing import PodTimes, seconds_at
+from planner.rollout.verdict import Impasse
+from planner.scheduling.cluster import Cluster
+from planner.scheduling.shape import Shape
+
+Grow = Callable[[Cluster, Node, int], Cluster]
+
+
+class StuckRollout(Record, kw_only=False, eq=False, dict=True):
+    """A stuck rollout and how to try something else on it."""
+
+    cluster: Cluster
+    revisions: Sequence[Revision]
+    place: int
+    run: Run
+    why: Impasse
+    pod_times: PodTimes
+    seed: int
+    grown: Grow
+    reached: list[str]  # limits of a search that was reached, in words
+    arrival: float | None  # seconds until a new node takes pods, where that is given
+
+    @property
+    def workload(self) -> Workload:
+        return self.revisions[self.place].after
+
+    @property
+    def revision(self) -> Revision:
+        return self.revisions[self.place]
+
+    def attempt(self, workload: Workload, cluster: Cluster | None = None, *, draws: bool = True) -> Run | None:
+        """The run in which the rollout of `workload`, instead of what it is, completes; None where it doesn't."""
+        return self.played(self.with_workload(workload), cluster, draws=draws)
+
+    def with_workload(self, workload: Workload) -> list[Revision]:
+        """The changes, of which the stuck one comes to this."""
+        changed = list(self.revisions)
+        changed[self.place] = replace(changed[self.place], after=workload)
+        return changed
+
+    def played(
+        self, revisions: Sequence[Revision], cluster: Cluster | None = None, *, draws: bool = True
+    ) -> Run | None:
+        """The same of all changes; others that are scaled for it come to rest, too: they are waited for. Without `draws` in one
+        placement, which is enough to search with."""
+        cluster = cluster or self.cluster
+        workload = next(r.after for r in revisions if r.after.key == self.workload.key)
+        if workload.template is self.workload.template and self.room.is_short(cluster, workload):
+            return None
+        if perhaps_in_flight(self.cluster):  # somebody nobody sees may take what it would have
+            return None
+        run = simulate(cluster, revisions, seed=self.seed)
+        asked = {r.after.key for r in self.revisions} - {workload.key}
+
+        def helps(run: Run) -> bool:
+            return all(is_done for key, is_done in run.done.items() if key not in asked)
+
+        if not helps(run) or (draws and not holds_under_chance(cluster, revisions, run, helps, seed=self.seed)):
+            return None
+        return run
+
+    @cached_property
+    def room(self) -> RoomWhenEmpty:
+        return RoomWhenEmpty.of(self.run, self.revisions[self.place])
+
+    @cached_property
+    def shape(self) -> Shape | None:
+        """Of a pod that waits, a new one if one does."""
+        waiting = [pod for pod in self.run.pods[self.workload.key] if not pod.is_bound]
+        return next((pod.shape for pod in sorted(waiting, key=lambda pod: not pod.is_new)), None)
+
+    def lowest_ready(self, run: Run) -> int:
+        return run.lowest_ready(self.workload.key)
+
+    def seconds(self, run: Run) -> float:
+        """Until it is complete, from the first step on: what is waited for before it counts, as in the certificate."""
+        key = self.workload.key
+        return run.waited[key] + seconds_at(run.moments[key], self.pod_times, run.tick_ends)[-1]
+
+    def lent(
+        self, lent: Sequence[Revision], revisions: Sequence[Revision] | None = None, *, draws: bool = True
+    ) -> Run | None:
+        """The run in which others are scaled first and the changes come once they are at rest, as the printed steps wait for them."""
+        own = {one.key for one in in_flight(self.cluster)}
+        later = self.revisions if revisions is None else revisions
+        if len(later) == 1 and self.workload.key not in own:
+            later = [replace(one, after_seconds=WHEN_AT_REST) for one in later]
+        return self.played([*lent, *later], draws=draws)
+
+    def at_worst(self, run: Run) -> str:
+        """``at worst 3 of 4 Ready``."""
+        return f"at worst {self.lowest_ready(run):,} of {self.workload.pods_wanted:,} Ready"
+
+    def availability(self, run: Run) -> str:
+        """The same of what adds no node, and that the service is down where no pod is Ready."""
+        if self.lowest_ready(run) == 0:
+            return "no pod is Ready for a while: the service is down while new pods start"
+        held = [name for name in pod_requests(self.workload.template.spec) if is_gpu_resource(name)]
+        extra = f", no extra {units_of(self.cluster.snapshot).nouns(held).one}" if held else ""
+        return f"{self.at_worst(run)}{extra}"
+
+    def in_way(self, way: Way) -> Remedy | None:
+        """The way out that a position of its own knob is; None where it doesn't complete."""
+        assert way.kind is not None
+        changed = list(self.revisions)
+        changed[self.place] = way.revised(self.revision)
+        run = self.played(changed, way.happens_to(self.cluster))
+        if run is None:
+            return None
+        return self.remedy(
+            way.kind, way.title, self.availability(run), run, patch=way.patch, then=way.then, last=way.last, disturbs=way.disturbs,
+            events=way.events,
+        )  # fmt: skip
+
+    def remedy(
+        self, kind: RemedyKind, title: str, sentence: str, run: Run, *, patch: Object | None = None, step: Step | None = None,
+        first: tuple[Step, ...] = (), first_seconds: float = 0.0, last: tuple[Step, ...] = (), last_seconds: float = 0.0,
+        what: str = "", then: Step | None = None, disturbs: int = 0, **more: Any,
+    ) -> Remedy:  # fmt: skip
+        """The way out: `first`, the patch or step that cures, the change itself, `then`, `last`; waited for in between. `more`: of
+        `Remedy`."""
+        revision = self.revision
+        preempted = preempted_of_others(run, [r.after.key for r in self.revisions])
+        is_of_pods = patch is not None and "template" in patch["spec"]
+        if patch:
+            step = patched(revision.before, what or title, patch)
+            if is_of_pods and revision.before is not None:  # before the change it would be a rollout of its own
+                then = step
+        cures = [] if step is None else [step]
+        cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
+        made, lent = change(revision, run, self.seconds(run)), [then] if then and then.is_lent else []
+        done = [*first, *(() if step is then else cures), *with_cure(made, then)]
+        return Remedy(
+            kind=kind,
+            title=title,
+            sentence=Text(f"{sentence}; {ends_on_the_way(preempted)}" if preempted else sentence),
+            disturbs=disturbs + preempted,
+            lowest_ready=self.lowest_ready(run),
+            replicas=self.workload.pods_wanted,
+            seconds=first_seconds + self.seconds(run) + last_seconds,
+            patch_yaml=as_yaml(patch) if patch else "",
+            command=commands.chain(
+                [one for step in done for one in step.commands],
+                always=[one for step in last for one in step.commands],
+                on_failure=[one for step in (*first, *lent) for one in step.undo],
+            )
+            if first or (then and not is_of_pods)
+            else cure,
+            steps=(*done, *last),
+            **more,
+        )

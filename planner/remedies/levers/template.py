@@ -1,0 +1,118 @@
+"""Other pods: a smaller request, without a selector that no node satisfies, on the node that has the volume.
+
+How far it goes: one field at a time. It costs what the program does with less, or that all pods share a node's fate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from planner.ground.errors import HeadroomError
+from planner.ground.quantity import format_amount
+from planner.ground.records import replace
+from planner.ground.vocabulary import HOSTNAME
+from planner.inventory.change import WorkloadChange, apply_change
+from planner.kubernetes.records import FrozenMap, PodSpec, Workload
+from planner.kubernetes.requests import pod_requests
+from planner.remedies.levers.stuck_rollout import StuckRollout
+from planner.remedies.levers.way import Way
+from planner.rollout.answers import Reason, Remedy, RemedyKind
+from planner.rollout.run import Revision, Run
+from planner.rollout.verdict import Impasse, volume_waits
+from planner.scheduling.filters import Fails, fails
+from planner.scheduling.shape import compile_shape
+
+
+def smaller_request(case: StuckRollout) -> Iterator[Remedy]:
+    """The largest request that would do, where cpu or memory is what is short and half of it is there."""
+    shape, lacking = case.shape, case.why.lacking
+    if shape is None or lacking not in (("cpu",), ("memory",)) or len(case.workload.template.spec.containers) != 1:
+        return
+    name = lacking[0]
+    row = case.cluster.row[name]
+    codes = fails(case.run.simulation.state, shape)
+    nodes = np.flatnonzero(codes == Fails.RESOURCES)
+    if not len(nodes):
+        return
+    asked = pod_requests(shape.spec)[name]
+    step = 100 if name == "cpu" else 64 * 2**20
+    free = int(case.run.simulation.state.free[row, nodes].max()) // step * step
+    if free * 2 < asked or free <= 0:
+        return
+    template = case.workload.template
+    smaller = compile_shape(case.cluster, shape.namespace, shape.labels, _asking(shape.spec, name, free))
+    room = replace(case.room, shape=smaller)
+    if case.room.shape is not None and room.is_short(case.cluster, case.workload):
+        return
+    run = case.attempt(replace(case.workload, template=replace(template, spec=_asking(template.spec, name, free))))
+    if run is not None:
+        text, container = format_amount(free, name), template.spec.containers[0].name
+        resources: dict[str, dict[str, str]] = {"requests": {name: text}}
+        yield case.remedy(
+            RemedyKind.SMALLER_REQUEST,
+            f"Ask for {text} {name} instead of {format_amount(asked, name)}",
+            f"{case.at_worst(run)}; only if the program can live with it",
+            run,
+            patch=_patch({"containers": [{"name": container, "resources": resources}]}),
+        )
+
+
+def _asking(spec: PodSpec, name: str, amount: int) -> PodSpec:
+    """The spec of which the first container asks for so much."""
+    first, *others = spec.containers
+    return replace(spec, containers=(replace(first, requests=FrozenMap({**first.requests, name: amount})), *others))
+
+
+def other_selector(case: StuckRollout) -> Iterator[Remedy]:
+    """A node selector entry that no node satisfies, left out."""
+    workload = case.workload
+    spec = workload.template.spec
+    for key in spec.node_selector:
+        fewer = FrozenMap({k: v for k, v in spec.node_selector.items() if k != key})
+        template = replace(workload.template, spec=replace(spec, node_selector=fewer))
+        run = case.attempt(replace(workload, template=template))
+        if run is not None:
+            yield case.remedy(
+                RemedyKind.FIX_SELECTOR,
+                f"Without nodeSelector {key}={spec.node_selector[key]}",
+                f"no usable node has that label; {case.at_worst(run)}",
+                run,
+                patch=_patch({"nodeSelector": {key: None}}),
+            )
+            return
+
+
+def ways(revision: Revision, run: Run, why: Impasse) -> Iterator[Way]:
+    """New pods on the node that has the volume they wait for: where pods of the workload are, or that node by its name."""
+    workload = revision.after
+    if why.reason is not Reason.VOLUME_ATTACHED:
+        return
+    selector = workload.selector
+    if selector.match_labels and not selector.match_expressions:
+        term = {"labelSelector": {"matchLabels": dict(selector.match_labels)}, "topologyKey": HOSTNAME}
+        affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        title = f"Give its pods required podAffinity to themselves ({HOSTNAME}), so that all are on the node that has the volume"
+        yield from _with(workload, title, {"affinity": affinity})
+    holders = {place for wait in volume_waits(run, workload.key) for place in wait.holders}
+    name = run.simulation.cluster.nodes[min(holders)].labels.get(HOSTNAME, "") if len(holders) == 1 else ""
+    if name:
+        title = f"Select the node that has the volume: nodeSelector {HOSTNAME}={name}"
+        yield from _with(workload, title, {"nodeSelector": {HOSTNAME: name}})
+
+
+def _with(workload: Workload, title: str, spec: dict[str, Any]) -> Iterator[Way]:
+    """Nothing where the patch doesn't apply."""
+    patch = _patch(spec)
+    try:
+        template = apply_change(workload, WorkloadChange(workload=workload.key, patch=json.dumps(patch)))[0].template
+    except HeadroomError:
+        return
+    yield Way(title=title, template=template, patch=patch, kind=RemedyKind.SAME_NODE)
+
+
+def _patch(spec: dict[str, Any]) -> dict[str, Any]:
+    return {"spec": {"template": {"spec": spec}}}
