@@ -172,6 +172,6 @@ def _free(supply: Supply, every: Sequence[NodeSeats]) -> str:
     total, free = sum(node.gpus for node in nodes), sum(node.gpus_free for node in nodes)
     hole, shut = max(node.gpus_free for node in nodes), sum(node.gpus_out_of_use for node in nodes)
     aside = f" ({shut:,} more {plural(shut, 'is', 'are')} {OUT_OF_USE})" if shut else ""
-    of = f"{total:,} {supply.noun_for(total)} on {count(len(nodes), 'node')} {plural(free, 'is', 'are')} free"
+    of = f"{total:,} {supply.noun_for(total)} on {count(len(nodes), 'node')} {'is' if 1 in (free, total) else 'are'} free"
     parts = f"; pods hold parts of them too, {supply.parts_held}" if supply.parts_held else ""
     return f"{free:,} of {of}{aside}; at most {hole:,} on one node{parts}"

@@ -17,7 +17,7 @@ from planner.scheduling.happening import Happening
 from planner.scheduling.pod import LivePod
 
 
-class Silence(Record):
+class SilentNodeCure(Record):
     """What ends the wait for nodes that don't answer: they answer again (`answers`), or pods there are deleted by force."""
 
     sentence: str
@@ -51,12 +51,12 @@ def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
     cluster = run.simulation.cluster
     return tuple(
         RolloutCure(sentence=Text(one.sentence), events=one.events, command=one.command)
-        for one in silences(run, revision)
+        for one in silent_node_cures(run, revision)
         if _completes(run, revision, answering(cluster, one.answers) if one.answers else cluster, one)
     )
 
 
-def silences(run: Run, revision: Revision) -> Iterator[Silence]:
+def silent_node_cures(run: Run, revision: Revision) -> Iterator[SilentNodeCure]:
     """What could end the wait of a stuck rollout for nodes that don't answer; nothing of one that isn't stuck, or where every node answers."""
     simulation, cluster = run.simulation, run.simulation.cluster
     if run.done[revision.after.key] or run.is_cut or not simulation.pods.silent:
@@ -66,17 +66,17 @@ def silences(run: Run, revision: Revision) -> Iterator[Silence]:
     nodes = tuple(cluster.node_names[place] for place in places)
     if len(nodes) <= LIMITS.nodes_of_a_cure:
         said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
-        yield Silence(sentence=said, nodes=nodes, answers=nodes)
+        yield SilentNodeCure(sentence=said, nodes=nodes, answers=nodes)
     if 0 < len(hanging) <= LIMITS.pods_of_a_cure:
         pods = tuple(sorted(hanging, key=lambda pod: pod.name))
         which = (
             f"pod {pods[0].namespace}/{pods[0].name} is" if len(pods) == 1 else f"{count(len(pods), 'pod')} there are"
         )
         down = f"{listing(nodes)} {plural(len(nodes), 'is', 'are')} surely down"
-        yield Silence(sentence=f"once {which} deleted by force, if {down}", nodes=nodes, pods=pods)
+        yield SilentNodeCure(sentence=f"once {which} deleted by force, if {down}", nodes=nodes, pods=pods)
 
 
-def _completes(run: Run, revision: Revision, cluster: Cluster, silence: Silence) -> bool:
+def _completes(run: Run, revision: Revision, cluster: Cluster, silence: SilentNodeCure) -> bool:
     """Whether the rollout finishes when that happens once nothing else moves."""
     then = simulate(cluster.expecting((*cluster.later, silence.happening)), run.revisions)
     return then.done[revision.after.key] and not then.is_cut

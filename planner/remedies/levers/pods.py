@@ -23,7 +23,7 @@ from planner.remedies.levers.lending import SCALE_SECONDS
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.levers.way import Way
 from planner.rollout.answers import Reason, Remedy, RemedyKind, Step
-from planner.rollout.cures import silences
+from planner.rollout.cures import silent_node_cures
 from planner.rollout.run import WHEN_AT_REST, Revision, Run
 from planner.rollout.verdict import Impasse, volume_waits
 from planner.scheduling.cluster import Cluster
@@ -145,7 +145,7 @@ def _to_zero(workload: Workload, at: float) -> Way:
 def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
     """The node answers again, or its pods are deleted by force."""
     at = _at(run)
-    for silence in silences(run, revision):
+    for silence in silent_node_cures(run, revision):
         nodes = f"{plural(len(silence.nodes), 'node')} {listing(silence.nodes)}"
         changes = [Change(kind=ChangeKind.ANSWERS, target=name) for name in silence.answers]
         if silence.answers:
