@@ -47,8 +47,9 @@ def clusters(path: Path, tree: ast.Module) -> Iterator[str]:
 
 
 def elsewhere() -> list[Path]:
-    """Modules of the core and of the doors that are no lever's."""
-    return [path for path in python_files("planner") if LEVERS not in path.parents]
+    """Modules that know records of levers, and are no lever's."""
+    paths = (path for path in python_files("planner") if LEVERS not in path.parents)
+    return [path for path in paths if any(name in path.read_text(encoding="utf-8") for name in OF_RECORDS)]
 
 
 def test_every_step_and_way_out_is_a_levers() -> None:
@@ -60,7 +61,7 @@ def test_every_step_and_way_out_is_a_levers() -> None:
 
 
 def test_what_a_lever_makes_of_a_cluster_it_makes_alone() -> None:
-    for path in each(path for path in elsewhere() if ROOM in path.parents):
+    for path in each(path for path in python_files(str(ROOM)) if LEVERS not in path.parents):
         assert not list(clusters(path, parsed(path))), path
 
 
