@@ -247,7 +247,10 @@ def free_words(supplies: Sequence[Supply]) -> str:
         return f"{offered} in all; how many are free is not known"
     plain = [supply for supply in supplies if supply.is_whole or supply.sharing is Sharing.PARTS]
     parts = [f"{one.free or 0:,} of {one.allocatable:,} {one.noun_for(one.allocatable)}" for one in plain]
-    is_single = len(plain) == 1 and 1 in (plain[0].free, plain[0].allocatable)  # "1 of 4 GPUs is free", "0 of 1 GPU is free"
+    is_single = len(plain) == 1 and 1 in (
+        plain[0].free,
+        plain[0].allocatable,
+    )  # "1 of 4 GPUs is free", "0 of 1 GPU is free"
     verb = "is" if is_single else "are"
     shut = [f"{one.out_of_use:,} more{f' {one.noun}' if len(plain) > 1 else ''}" for one in plain if one.out_of_use]
     is_one = known_sum(supply.out_of_use for supply in plain) == 1

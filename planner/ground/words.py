@@ -109,6 +109,15 @@ def plural(number: float, one: str, many: str = "") -> str:
     return one if number == 1 else many or f"{one}s"
 
 
+_SPELLED: Final = ("HTTP", "MPI", "MX", "XGB")  # kinds that begin with letters whose names begin with a vowel
+
+
+def with_article(name: str) -> str:
+    """``a Deployment``, ``an Ingress``, ``an HTTPRoute``: as the name is said."""
+    is_vowel = name[:1].upper() in tuple("AEIO") or name.startswith(_SPELLED)
+    return f"{'an' if is_vowel else 'a'} {name}"
+
+
 def count(number: int, one: str, many: str = "") -> str:
     """``1 pod``, ``1,523 nodes``, ``2 pods are`` (of ``pod is``, ``pods are``)."""
     return f"{number:,} {plural(number, one, many)}"

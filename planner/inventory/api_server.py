@@ -10,7 +10,7 @@ from typing import Final
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
-from planner.ground.words import listing, plural
+from planner.ground.words import listing, plural, with_article
 from planner.inventory.api_fields import SKEW, groups, served, table, versions_of
 from planner.inventory.custom_fields import CustomKind, custom_problems
 from planner.inventory.field_validation import REQUIRED, FieldProblem, Object, problems_of
@@ -76,7 +76,7 @@ def _said(given: Given, minor: int | None, customs: dict[str, CustomKind]) -> st
     if not known.what:
         what = _gone(kind, api_version, known.until + 1)
         if minor is not None and known.since > minor:
-            what = f"no API server before Kubernetes 1.{known.since} takes a {kind} of {api_version}, and the nodes run 1.{minor}"
+            what = f"no API server before Kubernetes 1.{known.since} takes {with_article(kind)} of {api_version}, and the nodes run 1.{minor}"
         raise ChangeError(what, where=given.where, mend=_instead(kind, minor))
     problems = problems_of(given.document, known.what, minor, is_there=given.is_there)
     _refuse_all([one for one in problems if one.is_certain], given.where, minor)
@@ -86,7 +86,7 @@ def _said(given: Given, minor: int | None, customs: dict[str, CustomKind]) -> st
 
 
 def _gone(kind: str, api_version: str, since: int) -> str:
-    return f"no API server since Kubernetes 1.{since} takes a {kind} of {api_version}"
+    return f"no API server since Kubernetes 1.{since} takes {with_article(kind)} of {api_version}"
 
 
 def _instead(kind: str, minor: int | None) -> str:
@@ -97,7 +97,7 @@ def _instead(kind: str, minor: int | None) -> str:
 def _of_no_kind(given: Given, kind: str, api_version: str, minor: int | None) -> str:
     if minor is not None and minor > table().last:
         return f"whether Kubernetes 1.{minor} has a kind {kind} in {api_version} isn't known: what is known here ends with 1.{table().last}"
-    what = f"no API server takes a {kind} of {api_version}: Kubernetes has no such kind there"
+    what = f"no API server takes {with_article(kind)} of {api_version}: Kubernetes has no such kind there"
     raise ChangeError(what, where=given.where, mend=_instead(kind, minor))
 
 

@@ -14,6 +14,7 @@ from planner.ground import quantity, typed
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import is_extended_resource
+from planner.ground.words import with_article
 from planner.inventory import wire
 from planner.inventory.change_rules import check_workload
 from planner.inventory.documents import values_of
@@ -382,7 +383,7 @@ def _scaled(workload: Workload, replicas: int | None) -> Workload:
         return workload
     if workload.traits.is_per_node:
         mend = "Change its node selector to run it on fewer or more nodes"
-        raise ChangeError(f"a {workload.kind} has no replicas", where=workload.key, mend=mend)
+        raise ChangeError(f"{with_article(workload.kind)} has no replicas", where=workload.key, mend=mend)
     return replace(workload, replicas=replicas)
 
 
@@ -394,14 +395,14 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
         return strategy
     traits = workload.traits
     if not traits.rolls_out:
-        raise ChangeError(f"a {kind} has no update strategy", where=workload.key)
+        raise ChangeError(f"{with_article(kind)} has no update strategy", where=workload.key)
     if change.strategy_kind is not None and change.strategy_kind != strategy.kind:
         if change.strategy_kind not in traits.strategies:
             mend = f"A {kind} knows {' and '.join(traits.strategies)}"
             raise ChangeError(f'the strategy "{change.strategy_kind}" doesn\'t exist', where=workload.key, mend=mend)
         if traits.is_custom:
             mend = f"Write it into the patch: spec.{traits.strategy_field}"
-            raise ChangeError(f"a {kind}'s strategy is more than its name", where=workload.key, mend=mend)
+            raise ChangeError(f"{with_article(kind)}'s strategy is more than its name", where=workload.key, mend=mend)
         is_rolling = change.strategy_kind == ROLLING_UPDATE
         strategy = Strategy(
             kind=change.strategy_kind,
@@ -412,7 +413,7 @@ def _strategy(workload: Workload, change: WorkloadChange) -> Strategy:
         if value is None:
             continue
         if strategy.kind not in (CANARY, ROLLING_UPDATE) or (name == "max_surge" and not traits.can_surge):
-            what = f"{name} has no meaning for a {kind} with {strategy.kind}"
+            what = f"{name} has no meaning for {with_article(kind)} with {strategy.kind}"
             raise ChangeError(what, where=workload.key, mend="Leave it out, or choose RollingUpdate")
     return replace(
         strategy,

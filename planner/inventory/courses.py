@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from planner.ground.records import Record, replace
+from planner.ground.words import with_article
 from planner.inventory.sealed import leaves_of
 from planner.kubernetes.owners import held_below, uids_below
 from planner.kubernetes.pod_templates import Idle, Templated
@@ -36,7 +37,7 @@ class Course(Record):
 
     def words(self, kind: str) -> str:
         """By whose rules, for a finding."""
-        return f"by the rules of {self.updates.project}, not recorded: a {kind} that changes {self.way}"
+        return f"by the rules of {self.updates.project}, not recorded: {with_article(kind)} that changes {self.way}"
 
 
 def course(

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.vocabulary import POD_TEMPLATE_HASH
+from planner.ground.words import with_article
 from planner.inventory.findings import finding
 from planner.kubernetes.kinds import DEPLOYMENT, REPLICA_SET
 from planner.kubernetes.records import (
@@ -48,7 +49,7 @@ def untold_revision(snapshot: Snapshot, workload: Workload) -> str:
     if workload.traits.part != REPLICA_SET.name or snapshot.presence.get(REPLICA_SET.name) is not Presence.INFERRED:
         return ""
     if workload.kind != DEPLOYMENT.name:
-        return f"the snapshot doesn't hold {REPLICA_SET.name}s, which tell where a {workload.kind} is"
+        return f"the snapshot doesn't hold {REPLICA_SET.name}s, which tell where {with_article(workload.kind)} is"
     sets = [one for one in snapshot.replica_sets if one.owner is not None and one.owner.uid == workload.uid]
     if len(sets) > 1:
         return f"the snapshot doesn't hold {REPLICA_SET.name}s, and its pods are of {len(sets)} of them"

@@ -16,6 +16,7 @@ from planner.ground.beside import table_beside
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, LWS_EXCLUSIVE, LWS_SUBGROUP_EXCLUSIVE
+from planner.ground.words import with_article
 from planner.inventory import api_server, hooks, wire
 from planner.inventory.change import (
     applied_to,
@@ -656,7 +657,9 @@ def _through(row: Templated, one: Object, snapshot: Snapshot, was: Unplayed | No
 
 def _by_rules_of(row: Templated, one: Object) -> Finding:
     assert row.updates is not None
-    what = f"by the rules of {row.updates.project}, not recorded: a {row.kind} that changes {row.updates.way}"
+    what = (
+        f"by the rules of {row.updates.project}, not recorded: {with_article(row.kind)} that changes {row.updates.way}"
+    )
     return Finding(severity=Severity.INFO, code=NOT_RECORDED, object=_key(row.kind, *_named(one)), what=what)
 
 

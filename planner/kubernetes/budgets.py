@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from planner.ground.errors import ChangeError
 from planner.ground.records import Record
-from planner.ground.words import count
+from planner.ground.words import count, with_article
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import Scale, kind_in
 from planner.kubernetes.records import Labels, LabelSelector, PodDisruptionBudget, Snapshot, Workload
@@ -232,7 +232,7 @@ def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
     except ChangeError:
         return f"{limit} is neither a number nor a percentage"
     if best.unscaled:
-        return f"{limit} counts by the scale of the pods' controllers, and a {kind_in(best.unscaled).name} has none"
+        return f"{limit} counts by the scale of the pods' controllers, and {with_article(kind_in(best.unscaled).name)} has none"
     if best.expected <= 0:
         return f"{limit} counts by the scale of the pods' controllers, and the pods have none"
     return f"{limit} needs {best.desired:,} of {count(best.healthy, 'pod')}"

@@ -36,7 +36,6 @@ from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
-from planner.remedies.rollout_warnings import read_timeout
 from planner.remedies.rollouts import growing, rollout
 from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
@@ -45,6 +44,7 @@ from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 from planner.rollout.queued import group_of
+from planner.rollout.rollout_warnings import read_timeout
 from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 

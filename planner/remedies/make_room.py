@@ -8,11 +8,13 @@ below, by rules that it names.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
+from planner.capacity.filming import Shot, of_shot
 from planner.capacity.pod_shapes import parse_shape
+from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, about, count, duration, listing, plural, short_name, usd
@@ -35,6 +37,7 @@ from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew
 from planner.rollout.doubts import Doubt, decisive, each_once, is_proven
+from planner.rollout.film import Film
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.queued import held, let_in
@@ -214,6 +217,24 @@ def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movabl
     put = _put(snapshot, what)
     found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
     return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
+
+
+def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
+    """The film of the moves that make room, stage by stage, in the first draw of kube-scheduler's choices. None where there are none.
+
+    Raises
+    ------
+    InputError
+        As `make_room`.
+    """
+    with part(is_wanted):
+        cluster, wanted, _, plan = planned(snapshot, asked)
+        if not plan.held or not plan.moves.leaves:
+            return None
+        shot = Shot()
+        replay(cluster, plan.stages, wanted, watch=shot.look)
+        uids = [cluster.snapshot.pods[number].uid for number in wanted]
+        return of_shot(cluster, shot, uids, title="Moves that make room", words="started and Ready")
 
 
 def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from planner.capacity import node_pools, scale_down, spare
-from planner.capacity.growth import Growth, grow, tied_to, waiting_shape
+from planner.capacity import node_pools, spare
+from planner.capacity.grown_rollouts import as_far_as_known, grown, of_todays_nodes, with_unasked
+from planner.capacity.growth import tied_to
 from planner.capacity.node_pools import NodePool
-from planner.capacity.quota import may_not_come, unseen_quotas
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
-from planner.capacity.unasked import unasked
-from planner.capacity.untold import autoscalers_seen, not_told
-from planner.ground.budget import TooLargeError, part
+from planner.capacity.untold import autoscalers_seen
+from planner.ground.budget import part
 from planner.ground.records import replace
-from planner.ground.words import NO_WORDS, Text, duration, listing, plural, usd
+from planner.ground.words import NO_WORDS, Text, listing, plural
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.pool_limits import PoolLimits
 from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.nodes import node_pool
-from planner.kubernetes.records import EMPTY, Finding, Node, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
@@ -54,7 +52,7 @@ from planner.rollout.meanwhile import (
     ties_beside,
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
-from planner.rollout.prepared import Prepared, Scenario, compiled, prepare
+from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.queued import crowded, found_of_queues
 from planner.rollout.run import Revision, Run, simulate
@@ -70,7 +68,6 @@ from planner.rollout.told import (
     tried_again,
     turned_away,
     unknown_finding,
-    until_they_come,
     volumes_elsewhere,
     workload_keys_by_owner,
     workload_rollout,
@@ -78,7 +75,6 @@ from planner.rollout.told import (
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import explain, pending_pods
 from planner.scheduling.cluster import Cluster
-from planner.scheduling.said_of_nodes import node_pools as pool_of_each
 
 
 @part()
@@ -226,18 +222,18 @@ def rollout(
             ),
         )
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
-        result = _grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
+        result = grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
         run.preempted or snapshot.capacity_buffers or any(m.pending for moment in run.moments.values() for m in moment)
     )
     if stuck is None and pools and may_be_asked:
-        result = _with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
+        result = with_unasked(result, prepared, cluster, pools, how, scenario.seed, book)
     may_grow = result.verdict is Verdict.STUCK and result.reason in GROWING_REASONS
     if may_grow and not tied_to(run, prepared.revisions):
-        result = _of_todays_nodes(result, snapshot, pools)
+        result = of_todays_nodes(result, snapshot, pools)
     errors = [one for one in findings if one.severity is Severity.ERROR]
     lacking = [one for _, one in unknown] + [Unknown(what=one.what, mend=one.mend) for one in errors]
-    found = _as_far_as_known(result, lacking)
+    found = as_far_as_known(result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
         found = _unplayed(found, unknown)
     return _with_unknowns(found, unknown, errors)
@@ -296,102 +292,6 @@ def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> 
     )  # fmt: skip
 
 
-def _as_far_as_known(result: RolloutResult, unknown: Sequence[Unknown]) -> RolloutResult:
-    """`result`, not known where what isn't known could make it another: no placement proves anything then."""
-    decisive = next((u for u in unknown if u.may_help or result.verdict is not Verdict.STUCK), None)
-    if decisive is None or result.verdict is Verdict.UNKNOWN:
-        return result
-    verb = "" if len(result.workloads) > 1 else "it is " if result.verdict is Verdict.STUCK else "it "
-    return replace(
-        result,
-        verdict=Verdict.UNKNOWN,
-        headline=Text("whether it finishes hangs on what isn't known"),
-        sentence=Text(f"not known: {decisive.what}. Without that, {verb}{result.sentence}"),
-        ties=None,
-    )
-
-
-def _grown(
-    result: RolloutResult, prepared: Prepared, cluster: Cluster, run: Run, stuck: str, pools: tuple[NodePool, ...],
-    keys: dict[str, str], seed: int, how: Autoscaling,
-) -> RolloutResult:  # fmt: skip
-    """The stuck result, or what it comes to once a pool has grown, where one may."""
-    answer = grow(cluster, prepared.timed, run, waiting_shape(run, stuck), pools, seed=seed, how=how)
-    if answer.growth is not None:
-        return _needs_growth(result, prepared, answer.growth, keys, how)
-    more = f"; {answer.sentence}" if answer.sentence else ""
-    stays = replace(result, growth=answer.sentence, sentence=Text(f"{result.sentence}{more}"))
-    mend = "Give --node-pools and --instance-types that say it, or ask again once nodes on their way are there; what is chance a higher priority of its pods decides"
-    unknown = [Unknown(what=answer.unknown, may_help=True, mend=mend)]
-    return _as_far_as_known(_without_proof(stays, unknown[0], stuck), unknown) if answer.unknown else stays
-
-
-def _of_todays_nodes(result: RolloutResult, snapshot: Snapshot, pools: Sequence[NodePool]) -> RolloutResult:
-    """What is stuck in a cluster whose nodes are of pools that may grow for all that anybody says: only that today's nodes won't do
-    may be proven."""
-    names = not_told(pools) if pools else sorted({*pool_of_each(compiled(snapshot))} - {""})
-    if result.ties is None or not names:
-        return result
-    why = f"whether {plural(len(names), 'pool')} {listing(names)} {plural(len(names), 'grows', 'grow')} isn't known"
-    about = f"node {plural(len(names), 'pool')} {listing(names)}"
-    doubt = Doubt(about=about, why=Text(why), could_change=Effect.VERDICT, advice="Give --node-pools or --limits")
-    ties, doubts = result.ties, each_once((*result.doubts, doubt))
-    if ties.proven:
-        outcome = Text(f"{ties.outcome} on today's nodes (proven)")
-        said = Text(f"{outcome}; {why}: give --node-pools or --limits")
-        ties = replace(ties, proven=False, sentence=said, outcome=outcome)
-    return replace(result, ties=ties, doubts=doubts)
-
-
-def _with_unasked(
-    result: RolloutResult,
-    prepared: Prepared,
-    cluster: Cluster,
-    pools: tuple[NodePool, ...],
-    how: Autoscaling,
-    seed: int,
-    book: PriceBook | None,
-) -> RolloutResult:
-    """The result that completes, with the nodes that an autoscaler brings all the same."""
-    try:
-        found = unasked(cluster, prepared.timed, pools, how, seed=seed)
-    except TooLargeError:
-        return result
-    if found is None:
-        return result
-    mend = (
-        "A shorter grace period, or a strategy that waits for none (maxUnavailable 0 with room to surge), brings none"
-    )
-    price = found.usd(book)
-    said = found.sentence if price is None else f"{found.sentence}, {usd(price)}"
-    key = result.workloads[0].workload
-    finding = Finding(severity=Severity.INFO, code="nodes-unasked", object=key, what=said, mend=mend)
-    return replace(
-        result, findings=(*result.findings, finding), sentence=Text(f"{result.sentence}; {said}"),
-        unasked_nodes=found.nodes, unasked_node_seconds=sum(found.stays_seconds), unasked_usd=price,
-    )  # fmt: skip
-
-
-def _without_proof(result: RolloutResult, unknown: Unknown, key: str) -> RolloutResult:
-    """`result` with what isn't known of nodes that may come, which makes the stuck ones unknown."""
-    parts = tuple(
-        replace(
-            workload,
-            verdict=Verdict.UNKNOWN,
-            sentence=Text(f"not known: {unknown.what}. Without that, it is {workload.sentence}"),
-        )
-        if workload.verdict is Verdict.STUCK
-        else workload
-        for workload in result.workloads
-    )
-    return replace(result, workloads=parts, findings=(*result.findings, unknown_finding(key, unknown)))
-
-
-def _like(snapshot: Snapshot, nodes: Sequence[Node]) -> str:
-    """A node that is there, of the pool of the first of `nodes`; "" where that has none."""
-    return next((one.name for node in nodes[:1] for one in snapshot.nodes if node_pool(one) == node_pool(node)), "")
-
-
 def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
     patches = {change.workload: change.patch for change in scenario.changes}
     found = (
@@ -400,82 +300,6 @@ def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revisio
         if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
     )
     return tuple(one for one in found if one is not None)
-
-
-def _needs_growth(
-    result: RolloutResult, prepared: Prepared, growth: Growth, keys: dict[str, str], how: Autoscaling
-) -> RolloutResult:
-    """The stuck result turned into what the rollout is once the pool has grown; why it is stuck today stays."""
-    run, wait = growth.run, growth.arrival_seconds
-    pending = pending_pods(run, keys)
-    words = {happening.words for happening in run.happened}
-    parts = []
-    for today, revision, pod_times in zip(result.workloads, prepared.revisions, prepared.pod_times, strict=True):
-        grown = workload_rollout(run, revision, pod_times, pending)
-        if today.verdict is Verdict.COMPLETES:
-            parts.append(today)
-            continue
-        seconds = grown.seconds
-        parts.append(
-            replace(
-                grown,
-                verdict=Verdict.NEEDS_GROWTH,
-                reason=today.reason,
-                sentence=Text(
-                    f"{growth.sentence}; about {duration(seconds)}, {duration(wait)} of it until nodes arrive. "
-                    f"Today it is {today.sentence}"
-                ),
-                headline=Text(f"it finishes in about {duration(seconds)} once {growth.has_grown}"),
-                timeline=until_they_come(grown.timeline, words),
-                wait_for=today.wait_for,
-                scheduler_message=today.scheduler_message,
-            )
-        )
-    shown = next(p for p in parts if p.verdict is Verdict.NEEDS_GROWTH)
-    sentence, headline = jointly(parts, shown, result.but)
-    warnings = [
-        one
-        for come in growth.comes
-        for one in may_not_come(compiled(prepared.snapshot), come.pool, growth.nodes, shown.workload)
-    ]
-    return replace(
-        result,
-        verdict=Verdict.NEEDS_GROWTH,
-        sentence=sentence,
-        headline=headline,
-        workloads=tuple(parts),
-        ticks=run.ticks,
-        seconds=max(p.seconds for p in parts),
-        peak_held=peak_held(run),
-        capacity=capacity_of(run.simulation.cluster),
-        pending=pending,
-        timeline=parts[0].timeline,
-        placement=placement_of(run),
-        ties=None,
-        growth=Text(growth.sentence),
-        is_growth_automatic=growth.grows_by_itself,
-        findings=(
-            *result.findings,
-            *warnings,
-            *scale_down.told(scale_down.leaving(run, [come.pool for come in growth.comes], how), shown.workload),
-        ),
-        doubts=each_once(
-            (
-                *(
-                    Doubt(about=one.object, why=Text(one.what), could_change=Effect.VERDICT, advice=one.mend)
-                    for one in warnings
-                ),
-                *(one for come in growth.comes for one in unseen_quotas(come.pool, growth.nodes)),
-                *standing_doubts(run.simulation.cluster, prepared.revisions, run),
-                *result.doubts,
-            )
-        ),
-        extra_nodes=len(growth.nodes),
-        extra_gpus=growth.gpus,
-        fewest_nodes=sum(pool_growth.nodes for pool_growth in growth.fewest),
-        new_nodes=growth.nodes,
-        node_template=_like(prepared.snapshot, growth.nodes),
-    )
 
 
 def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Final
 from planner.capacity.gated import GatedWorkload, untold
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
-from planner.ground.words import NO_WORDS, Text, listing
+from planner.ground.words import NO_WORDS, Text, listing, with_article
 from planner.inventory.manifest import PlacedWorkload, UnknownObject
 from planner.kubernetes.kinds import CRON_JOB, JOB, POD, REPLICA_SET, REPLICATION_CONTROLLER
 from planner.kubernetes.records import EMPTY, Finding, Snapshot
@@ -18,11 +18,11 @@ from planner.kubernetes.versions import RECORDED
 from planner.remedies.limits import TOGETHER
 from planner.remedies.needed_room import Asked, asked, asked_together, smaller_request
 from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
-from planner.remedies.rollout_warnings import rollout_warnings, timeouts
 from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GatePolicy
+from planner.rollout.rollout_warnings import rollout_warnings, timeouts
 from planner.rollout.room_need import Need, RoomNeed
 
 GIVEN: Final = Text("No cluster was given: this is the room that each rollout needs, wherever it runs.")
@@ -147,7 +147,7 @@ def _not_played(placed: PlacedWorkload) -> UnknownObject:
     kind, key = placed.workload.kind, placed.workload.key
     return UnknownObject(
         key=key,
-        what=f"how a {kind} rolls out isn't played without a cluster",
+        what=f"how {with_article(kind)} rolls out isn't played without a cluster",
         mend="Ask with a cluster: headroom gate CLUSTER -f FILE",
     )
 

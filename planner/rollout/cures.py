@@ -20,7 +20,7 @@ from planner.scheduling.pod import LivePod
 class SilentNodeCure(Record):
     """What ends the wait for nodes that don't answer: they answer again (`answers`), or pods there are deleted by force."""
 
-    sentence: str
+    sentence: Text
     nodes: tuple[str, ...]
     answers: tuple[str, ...] = ()
     pods: tuple[LivePod, ...] = ()
@@ -50,7 +50,7 @@ def cures(run: Run, revision: Revision) -> tuple[RolloutCure, ...]:
     """Those that were played and complete."""
     cluster = run.simulation.cluster
     return tuple(
-        RolloutCure(sentence=Text(one.sentence), events=one.events, command=one.command)
+        RolloutCure(sentence=one.sentence, events=one.events, command=one.command)
         for one in silent_node_cures(run, revision)
         if _completes(run, revision, answering(cluster, one.answers) if one.answers else cluster, one)
     )
@@ -66,14 +66,14 @@ def silent_node_cures(run: Run, revision: Revision) -> Iterator[SilentNodeCure]:
     nodes = tuple(cluster.node_names[place] for place in places)
     if len(nodes) <= LIMITS.nodes_of_a_cure:
         said = f"once {plural(len(nodes), 'node')} {listing(nodes)} {plural(len(nodes), 'answers', 'answer')} again"
-        yield SilentNodeCure(sentence=said, nodes=nodes, answers=nodes)
+        yield SilentNodeCure(sentence=Text(said), nodes=nodes, answers=nodes)
     if 0 < len(hanging) <= LIMITS.pods_of_a_cure:
         pods = tuple(sorted(hanging, key=lambda pod: pod.name))
         which = (
             f"pod {pods[0].namespace}/{pods[0].name} is" if len(pods) == 1 else f"{count(len(pods), 'pod')} there are"
         )
         down = f"{listing(nodes)} {plural(len(nodes), 'is', 'are')} surely down"
-        yield SilentNodeCure(sentence=f"once {which} deleted by force, if {down}", nodes=nodes, pods=pods)
+        yield SilentNodeCure(sentence=Text(f"once {which} deleted by force, if {down}"), nodes=nodes, pods=pods)
 
 
 def _completes(run: Run, revision: Revision, cluster: Cluster, silence: SilentNodeCure) -> bool:

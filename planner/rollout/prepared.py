@@ -10,6 +10,7 @@ from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.ground.vocabulary import DEFAULT_NAMESPACE
+from planner.ground.words import with_article
 from planner.inventory.account import get_command, hides, unseen_kind
 from planner.inventory.change import WorkloadChange, apply_change, patch_of
 from planner.inventory.manifest import AppliedWorkload, PlacedWorkload, UnknownObject, read_manifest, unread_in
@@ -132,7 +133,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
         if workload is None and hides(snapshot, change.workload):
             raise unseen_kind(snapshot, change.workload)
         if workload is None and (key := unjudged_key(snapshot, change.workload)):
-            what = f"not known: how a {kind_in(key).name} such as {key} rolls out isn't played"
+            what = f"not known: how {with_article(kind_in(key).name)} such as {key} rolls out isn't played"
             raise NotKnownError(
                 what, mend="To see whether more such pods find nodes, give the object under another name to -f"
             )
@@ -142,7 +143,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
             raise ChangeError(f"there is no {change.workload} in the snapshot", mend=mend)
         if not workload.traits.rolls_out:
             raise ChangeError(
-                f"a {workload.kind} does not roll out: its pod template can't be changed",
+                f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
                 where=workload.key,
                 mend=f"Pick a {ROLLING_TEXT}",
             )

@@ -24,7 +24,7 @@ from planner.ground.vocabulary import (
     KUEUE_PRIORITY_CLASS,
     KUEUE_QUEUE,
 )
-from planner.ground.words import count, listing, plural
+from planner.ground.words import count, listing, plural, with_article
 from planner.kubernetes import queues
 from planner.kubernetes.derived import once_a_snapshot
 from planner.kubernetes.kinds import DEPLOYMENT, JOB, LEADER_WORKER_SET, POD, RECREATE, STATEFUL_SET
@@ -229,16 +229,16 @@ def _unknown_kind(snapshot: Snapshot, one: Revision) -> str:
     """Why it isn't known what Kueue makes of an object of its kind, "" where it is."""
     kind, placed = one.after.kind, one.placed
     if placed is not None and (placed.rules or placed.old or placed.leaving or placed.scheduler):
-        return f"how Kueue goes on with a {kind} that changes isn't modelled"
+        return f"how Kueue goes on with {with_article(kind)} that changes isn't modelled"
     if placed is not None and placed.uncounted:
         return placed.uncounted
     if placed is None and kind not in (DEPLOYMENT.name, STATEFUL_SET.name, LEADER_WORKER_SET.name):
-        return f"how Kueue queues a {kind} isn't modelled"
+        return f"how Kueue queues {with_article(kind)} isn't modelled"
     if kind in (STATEFUL_SET.name, LEADER_WORKER_SET.name) and one.before is not None:
-        return f"how Kueue hands the quota of a {kind}'s old pods to new ones isn't modelled"
+        return f"how Kueue hands the quota of {with_article(kind)}'s old pods to new ones isn't modelled"
     if kind in _PODS | _KUBEFLOW:
         return "" if _is_shown(snapshot, kind) else f"no Workload shows whether Kueue's integration for {kind}s is on"
-    return "" if kind in _ALWAYS else f"what Kueue asks quota for in a {kind} isn't modelled"
+    return "" if kind in _ALWAYS else f"what Kueue asks quota for in {with_article(kind)} isn't modelled"
 
 
 def _is_shown(snapshot: Snapshot, kind: str) -> bool:

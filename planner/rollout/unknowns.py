@@ -7,7 +7,7 @@ from math import inf
 
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import DEFAULT_SCHEDULER, HOSTNAME, TAINT_UNREACHABLE, is_extended_resource
-from planner.ground.words import listing
+from planner.ground.words import listing, with_article
 from planner.inventory.account import get_command
 from planner.inventory.fields import FIELDS
 from planner.inventory.inference import untold_revision
@@ -149,7 +149,7 @@ def _contradicted(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         if kind in _TELL_OF_NOTHING or (kind_called(kind).rolls_out and not is_own):
             continue
         if is_own or kind in (NODE.name, POD.name) or space in ("", after.namespace):
-            called = f"{kind} {space}/{name}" if space else f"{kind} {name}" if name else f"a {kind}"
+            called = f"{kind} {space}/{name}" if space else f"{kind} {name}" if name else f"{with_article(kind)}"
             what = f"the input holds {called} in several states, and nothing tells the latest"
             yield Unknown(what=what, may_help=True, mend="Give one state of one cluster")
 

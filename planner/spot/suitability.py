@@ -15,7 +15,7 @@ import yaml
 
 from planner.ground import vocabulary
 from planner.ground.records import Record, replace
-from planner.ground.words import Text, count
+from planner.ground.words import Text, count, with_article
 from planner.kubernetes import commands
 from planner.kubernetes.budgets import Protection, protection
 from planner.kubernetes.clouds import CLOUDS
@@ -183,7 +183,7 @@ def pods_by_workload(snapshot: Snapshot) -> dict[str, tuple[Pod, ...]]:
 def guess_work(workload: Workload) -> tuple[Work, str]:
     """Whether the workload does jobs or serves, from its kind, its programs and its name; with the reason."""
     if workload.traits.is_batch:
-        return Work.JOBS, f"it is a {workload.kind}"
+        return Work.JOBS, f"it is {with_article(workload.kind)}"
     programs_run = {container.program for container in workload.template.spec.containers}
     if serving := sorted(programs_run & _SERVING_PROGRAMS):
         return Work.SERVING, f"it runs {serving[0]}"

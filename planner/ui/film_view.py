@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from planner.capacity.changes import Change
+from planner.capacity.filming import FILMED, change_film, rollout_film
 from planner.figures import film as drawing
 from planner.ground.records import replace
 from planner.kubernetes.kinds import ROLLING_UPDATE
@@ -16,7 +17,7 @@ from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import QUESTION, RolloutSettings, first_answer, scenario_of
 from planner.remedies import make_room as making_room
-from planner.remedies.filming import FILMED, change_film, rollout_film, room_film
+from planner.remedies.make_room import room_film
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.film import Film
 from planner.ui import cache, errors

@@ -16,7 +16,10 @@ from planner.scheduling.empty_node import bare_copy, empty_copy
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_shape
 from planner.scheduling.state import State
-from planner.spot.repack import IN_VAIN, Leaving, Repacked
+from planner.spot.repack import Leaving, Repacked
+
+IN_VAIN = 1_000
+"""Nodes in a row that can't be emptied, after which it stops: its own, and more than the quick way tries."""
 
 Move = tuple[int, int, int]
 """Pod (its place in the snapshot), from, to."""

@@ -9,13 +9,13 @@ import pytest
 from planner.capacity.changes import parse_change
 from planner.capacity.drain import described, play
 from planner.capacity.evictions import at_rest
+from planner.capacity.filming import change_film
 from planner.capacity.losses import Player
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
-from planner.remedies.filming import change_film, room_film, stuck_film
-from planner.remedies.make_room import Asked, make_room
-from planner.remedies.overview import overview
+from planner.remedies.make_room import Asked, make_room, room_film
+from planner.remedies.overview import overview, stuck_film
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
 from tests.seen import premise

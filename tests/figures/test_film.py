@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from planner.capacity.filming import rollout_film
 from planner.figures import film as drawing
 from planner.figures import palette
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
-from planner.remedies.filming import rollout_film
 from planner.remedies.rollouts import rollout
 from planner.rollout.film import Film
 from planner.rollout.prepared import Scenario

@@ -73,6 +73,12 @@ def test_an_amount_in_a_sentence_is_short(amount: int, resource: str, said: str)
     assert words.roughly(amount, resource) == said
 
 
+def test_a_kind_has_its_article_as_it_is_said() -> None:
+    names = ("Deployment", "Ingress", "InferenceService", "HTTPRoute", "MPIJob", "MutatingWebhookConfiguration", "User")
+    said = [words.with_article(name).split()[0] for name in names]
+    assert said == ["a", "an", "an", "an", "an", "a", "a"]
+
+
 def test_count_knows_one_from_many() -> None:
     assert (words.count(1, "node"), words.count(1523, "node")) == ("1 node", "1,523 nodes")
     assert words.count(2, "class", "classes") == "2 classes"

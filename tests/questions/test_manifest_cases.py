@@ -69,7 +69,7 @@ def test_what_was_meant_is_answered(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_versions_that_no_server_serves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = asked(capsys, cluster_of(tmp_path, NODES_OF_134), "nobody-serves.yaml", status=ExitStatus.BAD_INPUT)
     assert "no API server since Kubernetes 1.25 takes a PodDisruptionBudget of policy/v1beta1" in said
-    assert "since Kubernetes 1.22 takes a Ingress of networking.k8s.io/v1beta1" in said
+    assert "since Kubernetes 1.22 takes an Ingress of networking.k8s.io/v1beta1" in said
     assert "since Kubernetes 1.31 takes a ResourceClaimTemplate of resource.k8s.io/v1alpha2" in said
     assert "Give apiVersion policy/v1" in said
 

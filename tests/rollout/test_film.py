@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
+from planner.capacity.filming import rollout_film
 from planner.ground.budget import allowed
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.remedies.filming import rollout_film
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
 from planner.rollout.film import ELSEWHERE, Doing, Film, Frame, kept, side_by_side

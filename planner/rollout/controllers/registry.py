@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.ground.errors import ChangeError
+from planner.ground.words import with_article
 from planner.kubernetes import kinds
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.records import Workload
@@ -52,7 +53,7 @@ def start(
     known = _CONTROLLERS.get(workload.kind)
     if known is None:
         raise ChangeError(
-            f"a {workload.kind} does not roll out: its pod template can't be changed",
+            f"{with_article(workload.kind)} does not roll out: its pod template can't be changed",
             where=workload.key,
             mend=f"Delete it and make it anew, or pick a {kinds.ROLLING_TEXT}",
         )

@@ -1,4 +1,4 @@
-"""Films of what was played: a rollout, nodes that are drained or lost, moves that make room (`planner.rollout.film`)."""
+"""Films of what was played: a rollout, nodes that are drained or lost, pods that are moved (`planner.rollout.film`)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ from planner.capacity.losses import Player
 from planner.capacity.timeline import Beside, timeline
 from planner.capacity.what_if import PATIENCE, ChangeCase, UpgradeStep, upgrade_steps
 from planner.ground.budget import part
-from planner.ground.errors import ChangeError, HeadroomError
+from planner.ground.errors import ChangeError
 from planner.ground.records import replace
 from planner.ground.words import count
-from planner.inventory.change import WorkloadChange
 from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
 from planner.kubernetes.requests import pod_requests
-from planner.remedies.make_room import Asked, planned
-from planner.remedies.overview import ClusterOverview
-from planner.remedies.rollouts import rollout
-from planner.remedies.stages import replay
-from planner.rollout.answers import Reason, Verdict, WorkloadRollout
+from planner.rollout.answers import Verdict, WorkloadRollout
 from planner.rollout.evicting import these
 from planner.rollout.film import Camera, Doings, Film, Frame, count_at, developed, kept, scarce_resource
 from planner.rollout.ownership import workloads_by_owner
@@ -64,19 +59,6 @@ def rollout_film(
                 return None
             if _is_told(run, shown):
                 return _of_run(cluster, run, camera, prepared.revisions[place], prepared.pod_times[place], shown)
-        return None
-
-
-def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
-    """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
-    stuck = [workload for workload in found.workloads if workload.verdict is Verdict.STUCK] if found else []
-    first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
-    if first is None:
-        return None
-    scenario = Scenario(changes=(WorkloadChange(workload=first.workload),), with_remedies=False)
-    try:
-        return rollout_film(snapshot, scenario, rollout(snapshot, scenario).workloads[0])
-    except HeadroomError:  # a review says what it can
         return None
 
 
@@ -138,7 +120,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
     """
     with part(is_wanted):
         cluster, out = at_rest(snapshot), dict[str, str]()
-        case, shot, left, lost, title = ChangeCase(cluster, change, ()), _Shot(), 0, tuple[str, ...](), str(change)
+        case, shot, left, lost, title = ChangeCase(cluster, change, ()), Shot(), 0, tuple[str, ...](), str(change)
         if change.kind is ChangeKind.EVICT:
             left = len(evict(cluster, these([case.pod()]), watch=shot.look).left)
         elif change.kind is ChangeKind.DRAIN:
@@ -159,7 +141,7 @@ def change_film(snapshot: Snapshot, change: Change, is_wanted: Callable[[], bool
         before = {pod.uid for pod in cluster.snapshot.pods}
         pods = shot.camera.pods
         made = [uid for uid in shot.camera.seen if uid not in before and not kind_in(pods[uid].owner).is_per_node]
-        film = _of_shot(cluster, shot, made, title=title, words="Ready again", left=left)
+        film = of_shot(cluster, shot, made, title=title, words="Ready again", left=left)
         return film and replace(film, nodes=tuple(replace(one, note=out.get(one.name, one.note)) for one in film.nodes))
 
 
@@ -180,25 +162,7 @@ def _upgraded(case: ChangeCase, steps: Sequence[UpgradeStep], camera: Camera) ->
     return together, notes, more
 
 
-def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
-    """The moves that make room, stage by stage, in the first draw of kube-scheduler's choices. None where there are none.
-
-    Raises
-    ------
-    InputError
-        As `planner.remedies.make_room.make_room`.
-    """
-    with part(is_wanted):
-        cluster, wanted, _, plan = planned(snapshot, asked)
-        if not plan.held or not plan.moves.leaves:
-            return None
-        shot = _Shot()
-        replay(cluster, plan.stages, wanted, watch=shot.look)
-        uids = [cluster.snapshot.pods[number].uid for number in wanted]
-        return _of_shot(cluster, shot, uids, title="Moves that make room", words="started and Ready")
-
-
-class _Shot:
+class Shot:
     """A camera that knows what time it is, through stages that begin at 0 s each."""
 
     def __init__(self) -> None:
@@ -220,8 +184,8 @@ class _Shot:
         return f"step {self.at[look]} of {self.steps:,}: " if self.steps > 1 else ""
 
 
-def _of_shot(
-    cluster: Cluster, shot: _Shot, counted: Sequence[str], *, title: str, words: str, left: int = 0
+def of_shot(
+    cluster: Cluster, shot: Shot, counted: Sequence[str], *, title: str, words: str, left: int = 0
 ) -> Film | None:
     """`counted`: the pods, by uid, of which the frames tell how many are Ready and wait; `left`: pods that should have gone."""
     camera, before = shot.camera, {pod.uid: pod for pod in cluster.snapshot.pods}
