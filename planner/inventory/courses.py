@@ -61,7 +61,7 @@ def course(
         is_played = not given.is_suspended and sets and (way is not Way.REFUSED or _is_same(given, there))
         return Course(way=way, updates=updates, sets=tuple(sets)) if is_played else None
     if given.is_suspended:
-        if way is Way.REFUSED and not _is_same(given, there):
+        if way is Way.REFUSED and not _is_same(given, there, is_fixed=bool(updates.while_suspended)):
             return None  # its webhook takes labels, annotations, node selector, tolerations and gates then, and nothing else
         return Course(way=way, updates=updates, sets=tuple(sets), idle=Idle.SUSPENDED)
     is_same = _is_same(given, there)
@@ -113,9 +113,10 @@ def _grown(
     return Course(way=way, updates=updates, sets=added)
 
 
-def _is_same(given: Unplayed, there: Unplayed) -> bool:
-    """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied."""
-    asked, said = leaves_of(given.said_of_pods), leaves_of(there.said_of_pods)
+def _is_same(given: Unplayed, there: Unplayed, *, is_fixed: bool = False) -> bool:
+    """Whether a manifest says nothing new of what the pods hang on: what it leaves out was filled in, unless it had been applied.
+    `is_fixed`: of what may not change while it is suspended."""
+    asked, said = (leaves_of(one.fixed_of_pods if is_fixed else one.said_of_pods) for one in (given, there))
     return asked <= said and leaves_of(there.applied_of_pods) <= leaves_of(given.paths_of_pods)
 
 

@@ -589,6 +589,7 @@ class Unplayed(Record):
     runtime : of one that gives others' pods their template: what is kept of it (`planner.inventory.runtimes`)
     held_to, applied_paths : digests of what has to stay for an answer, and of the paths alone of what ``kubectl apply`` noted
     paths_of_pods, applied_of_pods : digests of the paths alone of what its pods hang on, in the object and in what was applied
+    fixed_of_pods : of a kind that may change in part while it is suspended, the same as `said_of_pods` without that part
     said_of_pods, way, concurrency : of a kind whose changes are modelled (`planner.kubernetes.updates`): digests of what its pods hang on, and
         what its fields say that choose what becomes of them
     """
@@ -606,6 +607,7 @@ class Unplayed(Record):
     said_of_itself: Inside[str] = ""
     applied: Inside[str] = ""
     said_of_pods: str = ""
+    fixed_of_pods: str = ""
     way: str = ""
     concurrency: str = ""
     held_to: str = ""

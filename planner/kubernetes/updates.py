@@ -43,6 +43,7 @@ class Updates(Record):
         name means each of a list
     by_field, ways : a field, and which way each of its values means; a value that isn't there isn't modelled
     one_at_a_time : the field and those of its values with which the pods that run are gone before the next ones come
+    while_suspended : paths below `pods_at` that may change while it is suspended, of one whose webhook refuses to change others
     has_fixed_number : whether a number of pods that changes is refused as another template is
     leaves_numbers : whether numbers of pods that alone change stay as they run
     grows_at : a list of groups to which others may be added at its end: these are made beside what runs, and nothing else moves
@@ -59,6 +60,7 @@ class Updates(Record):
     by_field: str = ""
     ways: tuple[tuple[str, Way], ...] = ()
     one_at_a_time: tuple[str, tuple[str, ...]] = ("", ())
+    while_suspended: tuple[str, ...] = ()
     has_fixed_number: bool = False
     leaves_numbers: bool = False
     grows_at: str = ""
@@ -75,9 +77,9 @@ class Updates(Record):
         """What its field says in a document, "" where it says nothing."""
         return text_at(document, self.by_field)
 
-    def hung_on(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """What of a document its pods hang on, by path, without the numbers."""
-        left = [path.split(".") for path in self.counts]
+    def hung_on(self, document: Mapping[str, Any], *, is_suspended: bool = False) -> dict[str, Any]:
+        """What of a document its pods hang on, by path, without the numbers; and without what may change while it is suspended."""
+        left = [path.split(".") for path in (*self.counts, *(self.while_suspended if is_suspended else ()))]
         return {path: _without(at(document, path), path.split("."), left) for path in self.pods_at}
 
     def held_to(self, document: Mapping[str, Any]) -> dict[str, Any]:

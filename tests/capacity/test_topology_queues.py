@@ -134,6 +134,15 @@ def test_slices_and_groups_are_not_known(request_of: Object, said: str) -> None:
     assert outcomes(cluster(wants("w", 2, 2, **request_of)))["w"] == (Outcome.UNKNOWN, said)
 
 
+def test_flavors_that_share_nodes_are_not_known() -> None:
+    other = [flavor("g", topologyName="dc"), queue("p", {"g": ("16",)})]
+    assert outcomes(cluster(*other, wants("w", 2, 4, **REQUIRED)))["w"] == (
+        Outcome.UNKNOWN, "flavors with a topology that share nodes aren't modelled",
+    )  # fmt: skip
+    apart = [flavor("g", topologyName="dc", nodeLabels={"pool": "other"}), other[1]]
+    assert outcomes(cluster(*apart, wants("w", 2, 4, **REQUIRED)))["w"][0] is Outcome.LET_IN
+
+
 def test_what_lacks_in_the_input_is_named() -> None:
     objects = cluster(wants("w", 2, 4, **REQUIRED))
     assert outcomes([one for one in objects if one is not TOPOLOGY])["w"] == (

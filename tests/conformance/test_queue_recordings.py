@@ -45,3 +45,5 @@ def test_changes_of_ray_are_known_with_the_defaults_of_its_schema(of_kinds: list
     known = {one.case: one.agrees for one in of_kinds if one.field == "known" and one.case.startswith("ray")}
     assert len(known) == 17
     assert all(known.values())
+    jobs = {one.case for one in of_kinds if one.field == "known" and one.case.startswith("jobset") and not one.agrees}
+    assert jobs == {"jobset-resume-full"}  # its recording holds no list of Pods

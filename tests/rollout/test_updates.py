@@ -226,6 +226,28 @@ def test_one_that_is_resumed_makes_its_pods() -> None:
     assert stuck is Verdict.STUCK
 
 
+@pytest.mark.parametrize(
+    ("part", "value", "verdict"),
+    [
+        ("spec.nodeSelector", {"kubernetes.io/os": "linux"}, Verdict.COMPLETES),
+        ("spec.tolerations", [{"operator": "Exists"}], Verdict.COMPLETES),
+        ("metadata.labels", {"team": "a"}, Verdict.COMPLETES),
+        ("spec.terminationGracePeriodSeconds", 5, Verdict.UNKNOWN),
+        ("spec.priorityClassName", "high", Verdict.UNKNOWN),
+    ],
+)
+def test_what_a_suspended_job_set_may_change_changes_no_pod(part: str, value: Any, verdict: Verdict) -> None:
+    """Its webhook takes labels, annotations, node selector, tolerations and gates of the pod template then (recorded), nothing else is
+    known."""
+    suspended, changed_one = job_set() | {"suspend": True}, json.loads(json.dumps(job_set() | {"suspend": True}))
+    for each in (suspended, changed_one):
+        each["replicatedJobs"][0]["template"]["spec"]["template"].setdefault("metadata", {})["labels"] = {"app": "x"}
+    pods = changed_one["replicatedJobs"][0]["template"]["spec"]["template"]
+    where, name = part.split(".")
+    pods[where][name] = value
+    assert verdict_of(asked("JobSet", changed_one, running=0, free=2, before=suspended)) is verdict
+
+
 # ── KServe: an InferenceService whose Deployment is there ────────────────────────────────────────────────────────────
 def served(gpus: int = 1, **predictor: Any) -> Object:
     limits = {"nvidia.com/gpu": str(gpus)}

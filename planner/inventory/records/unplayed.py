@@ -63,6 +63,7 @@ def read_unplayed(shared: Shared, document: Mapping[str, Any]) -> model.Unplayed
         said_of_itself=leaves({"labels": metadata.get("labels"), "annotations": notes}),
         applied=_said(noted),
         said_of_pods=leaves(hangs),
+        fixed_of_pods=leaves(updates.hung_on(document, is_suspended=True)) if updates.while_suspended else "",
         way=shared.text(way),
         runtime=runtime_of(document),
         held_to=leaves(held),

@@ -384,6 +384,9 @@ def _places_not_modelled(made: _Play, today: QuotaState, verdict: Verdict, recor
         return "whether it fits a topology once others are evicted isn't modelled"
     if len(with_topology) > 1:
         return "which of several flavors with a topology it gets isn't modelled"
+    mine = today.places[with_topology[0]].nodes.keys()
+    if any(name not in with_topology and not mine.isdisjoint(each.nodes) for name, each in today.places.items()):
+        return "flavors with a topology that share nodes aren't modelled"
     return (
         ""
         if _are_bound(today, with_topology[0])
