@@ -17,6 +17,7 @@ from planner.inventory.checks import needed_kinds
 from planner.kubernetes.listed import LISTED, Listed
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want
+from planner.rollout import recordings
 
 
 class Weight(StrEnum):
@@ -48,7 +49,7 @@ class KindRead(Record):
 
 class DoctorAnswer(Record):
     """`rbac` is a ClusterRole (YAML) with exactly what was refused, `command` what fetches what wasn't in the input; ""
-    where nothing is lacking. `load`: what reading cost the API server, None where none was asked."""
+    where nothing is lacking. `load`: what reading cost the API server, None where none was asked. `recorded`: how often verdicts are right."""
 
     sentence: Text
     kinds: tuple[KindRead, ...]
@@ -56,6 +57,7 @@ class DoctorAnswer(Record):
     rbac: str
     command: str
     load: ServerLoad | None = None
+    recorded: Text = NO_WORDS
 
 
 def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING) -> DoctorAnswer:
@@ -83,6 +85,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
         rbac=role(refused) if refused else "",
         command=account.get_command(absent) if absent else "",
         load=given.load,
+        recorded=recordings.sentence(),
     )
 
 
@@ -186,7 +189,10 @@ QUESTION: Final = Question(
     settings=DoctorSettings,
     answer=answer,
     listings=(_KINDS, _LOAD),
-    notes=lambda found: (f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in found.problems),
+    notes=lambda found: (
+        *(f"{problem.severity.value}: {problem.what}. {problem.mend}" for problem in found.problems),
+        str(found.recorded),
+    ),
     codes=_codes,
     about="""What can be read of the cluster, what is missing, which answers that costs, and the exact rights to add.
 

@@ -25,7 +25,7 @@ from planner.inventory.fields import FIELDS, Standing
 from planner.kubernetes import kinds, listed, queues, versions
 from planner.kubernetes.pod_templates import TEMPLATED, Templated
 from planner.kubernetes.updates import Updates
-from planner.rollout import glossary
+from planner.rollout import glossary, recordings
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
@@ -49,6 +49,7 @@ QUANTITIES = Path("docs/quantities.md")
 KINDS = Path("docs/kinds.md")
 VERSIONS = Path("docs/versions.md")
 ROLLOUT = Path("docs/rollout.md")
+CLUSTER = Path("docs/cluster.md")
 CLUSTER_ROLE = "deploy/clusterrole.yaml"
 WEBHOOK = "deploy/webhook.yaml"
 STORE = Path("docs/store.md")
@@ -66,6 +67,8 @@ ends with 0 unless an input that it hangs on is missing or was refused (4), or `
 Every command prints `--output text|json|yaml|csv|markdown` (`table` is the same as `text`). JSON and YAML are a versioned
 document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](schemas). CSV and Markdown are rows: `--rows` says
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
+
+{commands}
 """
 KINDS_PAGE = """\
 # Kinds
@@ -245,7 +248,10 @@ def versions_page() -> str:
 def command_line() -> str:
     """docs/command-line.md: the help of `headroom`, of each command and of its subcommands."""
     statuses = "".join(f"| {status.value} | {status.meaning} |\n" for status in ExitStatus)
-    parts = [HEAD.format(statuses=f"| status | meaning |\n| ---: | --- |\n{statuses}".rstrip()), _section([])]
+    parts = [
+        HEAD.format(statuses=f"| status | meaning |\n| ---: | --- |\n{statuses}".rstrip(), commands=_commands_table()),
+        _section([]),
+    ]
     for name in COMMANDS:
         command = headroom.get_command(click.Context(headroom), name)
         assert command is not None
@@ -259,7 +265,7 @@ def command_line() -> str:
 
 
 def with_reading(text: str) -> str:
-    """The README with kubectl's line and the ClusterRole as `wire.READ` has them."""
+    """docs/cluster.md with kubectl's line and the ClusterRole as `wire.READ` has them."""
     text = re.sub(r"kubectl get nodes,.*?cluster\.json\.gz", lambda _: account.SNAPSHOT_COMMAND, text, flags=re.DOTALL)
     text = re.sub(r"allocation, add `[^`]*`", f"allocation, add `{account.DEVICE_KINDS}`", text)
     text = re.sub(r"is installed, add `[^`]*`", f"is installed, add `{CUSTOM_KINDS}`", text)
@@ -296,10 +302,22 @@ def with_webhook_rules(text: str) -> str:
     return head + rules
 
 
-def with_commands(text: str) -> str:
-    """The README with its table of commands as the help has it."""
+def with_recordings(text: str) -> str:
+    """The README with how often verdicts agree with recordings (`planner/rollout/recordings.json`, made by ``python -m tests.conformance.counts``)."""
+    rows = "".join(
+        f"| {row.what} | {row.total:,} | {row.right:,} | {row.unknown or '–'} | {row.wrong or '–'} |\n"
+        for row in recordings.recorded_verdicts()
+    )
+    head = "| recorded on real control planes | verdicts | right | not known | wrong |\n| --- | ---: | ---: | ---: | ---: |\n"
+    return re.sub(
+        r"(?<=<!-- recordings -->\n).*?(?=<!-- end of recordings -->)",
+        lambda _: f"{recordings.sentence()}\n\n{head}{rows}", text, flags=re.DOTALL,
+    )  # fmt: skip
+
+
+def _commands_table() -> str:
     lines = "".join(f"| {_linked(name)} | {line.rstrip('.')} |\n" for name, line in COMMANDS.items())
-    return re.sub(r"(?<=^\| --- \| --- \|\n)(?:\| (?:\[)?`headroom .*\n)+", lambda _: lines, text, flags=re.MULTILINE)
+    return f"| command | what it answers |\n| --- | --- |\n{lines}".rstrip()
 
 
 def with_names(text: str) -> str:
@@ -312,7 +330,7 @@ def with_names(text: str) -> str:
 
 
 def _linked(name: str) -> str:
-    page = {"serve": "docs/serve.md", "app": "docs/deploy.md", "store": "docs/store.md"}.get(name)
+    page = {"serve": "serve.md", "app": "deploy.md", "store": "store.md"}.get(name)
     return f"[`headroom {name}`]({page})" if page else f"`headroom {name}`"
 
 
@@ -320,9 +338,9 @@ def _verbs(group: str) -> str:
     return "list" if group == wire.METRICS else "list, watch"  # metrics-server serves lists only
 
 
-def cluster_role(readme: str) -> str:
-    """deploy/clusterrole.yaml: the README's."""
-    block = re.search(r"```yaml\n(apiVersion: rbac.*?)```", readme, re.DOTALL)
+def cluster_role(page_of_cluster: str) -> str:
+    """deploy/clusterrole.yaml: that of docs/cluster.md."""
+    block = re.search(r"```yaml\n(apiVersion: rbac.*?)```", page_of_cluster, re.DOTALL)
     assert block is not None
     return block.group(1)
 
@@ -418,10 +436,12 @@ if __name__ == "__main__":
     gate = ROOT / "docs/gate.md"
     gate.write_text(asking.with_tables(gate.read_text(encoding="utf-8")), encoding="utf-8")
     readme = ROOT / "README.md"
-    readme.write_text(with_commands(with_reading(readme.read_text(encoding="utf-8"))), encoding="utf-8")
+    readme.write_text(with_recordings(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    cluster = ROOT / CLUSTER
+    cluster.write_text(with_reading(cluster.read_text(encoding="utf-8")), encoding="utf-8")
     names = ROOT / NAMES
     names.write_text(with_names(names.read_text(encoding="utf-8")), encoding="utf-8")
-    (ROOT / CLUSTER_ROLE).write_text(cluster_role(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    (ROOT / CLUSTER_ROLE).write_text(cluster_role(cluster.read_text(encoding="utf-8")), encoding="utf-8")
     webhook = ROOT / WEBHOOK
     webhook.write_text(with_webhook_rules(webhook.read_text(encoding="utf-8")), encoding="utf-8")
     for name, template in chart.templates().items():

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from planner.cli import COMMANDS, headroom
 from planner.inventory import account
+from planner.rollout import recordings
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
@@ -21,6 +22,7 @@ from tests.browser.dashboard import pages
 from tests.rules import quantities
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLUSTER = (ROOT / documents.CLUSTER).read_text(encoding="utf-8")
 
 
 def test_command_line_document_is_what_help_says() -> None:
@@ -56,17 +58,17 @@ def test_examples_print_what_the_document_says(path: Path) -> None:
     assert written == documents.with_outputs(written), "run `make docs`, and read what changed"
 
 
-def test_kinds_in_the_readme_are_those_that_are_read() -> None:
-    assert documents.with_reading(README) == README, "run `make docs`"
-    assert account.SNAPSHOT_COMMAND in README
+def test_kinds_of_the_documents_are_those_that_are_read() -> None:
+    assert documents.with_reading(CLUSTER) == CLUSTER, "run `make docs`"
+    assert account.SNAPSHOT_COMMAND in CLUSTER
 
 
-def test_rights_in_the_readme_are_those_that_are_used() -> None:
+def test_rights_of_the_documents_are_those_that_are_used() -> None:
     """The ClusterRole lists and watches exactly what a live snapshot asks for, and nothing may be written."""
-    assert (ROOT / documents.CLUSTER_ROLE).read_text(encoding="utf-8") == documents.cluster_role(README), (
+    assert (ROOT / documents.CLUSTER_ROLE).read_text(encoding="utf-8") == documents.cluster_role(CLUSTER), (
         "run `make docs`"
     )
-    block = re.search(r"```yaml\n(.*?)```", README, re.DOTALL)
+    block = re.search(r"```yaml\n(.*?)```", CLUSTER, re.DOTALL)
     assert block is not None
     role = yaml.safe_load(block.group(1))
     given = {
@@ -84,9 +86,11 @@ def test_rights_in_the_readme_are_those_that_are_used() -> None:
     assert all("list" in rule["verbs"] for rule in role["rules"]), "logs are a right of their own: deploy/logs.yaml"
 
 
-def test_the_readme_has_every_command_as_the_help_has_it() -> None:
-    assert documents.with_commands(README) == README, "run `make docs`"
-    assert [name for name in COMMANDS if f"`headroom {name}`" not in README] == []
+def test_the_readme_is_short_and_tells_how_often_it_is_right() -> None:
+    assert documents.with_recordings(README) == README, "run `make docs`"
+    assert len(README.splitlines()) <= 120
+    assert str(recordings.sentence()) in README
+    assert [name for name in COMMANDS if f"`headroom {name}`" not in documents.command_line()] == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -14,6 +14,7 @@ from planner.sources import demo
 from tests.builders.drains import drain
 from tests.builders.objects import Item, budget, deployment, node, pod_spec, snapshot
 from tests.conformance import drain_cases
+from tests.conformance.counts import RENEW, counted, told
 
 RECORDED = Path(__file__).parents[1] / "conformance" / "drains"
 
@@ -21,6 +22,7 @@ RECORDED = Path(__file__).parents[1] / "conformance" / "drains"
 def test_every_recorded_drain_agrees_in_every_field() -> None:
     found = list(drain_cases.compare(RECORDED))
     assert len({c.case for c in found}) == 80
+    assert counted(found) == told("drains"), RENEW
     assert [(c.case, c.field, c.expected, c.got) for c in found if not c.agrees] == []
 
 

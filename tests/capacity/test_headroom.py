@@ -34,6 +34,7 @@ from planner.scheduling.state import State
 from planner.sources import demo
 from tests.builders.objects import Item, deployment, node, pod_spec, read_items, snapshot
 from tests.conformance import headroom_cases
+from tests.conformance.counts import RENEW, counted, told
 from tests.reference.random_clusters import random_case
 from tests.rollout.rollouts import stateful_set
 from tests.rollout.test_admission import quota
@@ -45,6 +46,7 @@ RECORDED = Path(__file__).parents[1] / "conformance" / "headroom"
 def test_every_recorded_count_message_and_node_agrees() -> None:
     found = list(headroom_cases.compare(RECORDED))
     assert len({c.case for c in found}) == 288
+    assert counted(found) == told("headroom"), RENEW
     assert [(c.case, c.field, c.expected, c.got) for c in found if not c.agrees] == []
 
 

@@ -11,6 +11,7 @@ import pytest
 from planner.rollout.answers import Verdict
 from tests.conformance import growth_cases
 from tests.conformance.comparison import Comparison
+from tests.conformance.counts import RENEW, counted, told
 
 HERE = Path(__file__).parent / "growth"
 
@@ -31,6 +32,7 @@ def test_every_recording_is_compared(compared: list[Comparison]) -> None:
 
 def test_every_verdict_agrees(compared: list[Comparison]) -> None:
     assert {one.case for one in compared if one.is_verdict and not one.agrees} == UNDECIDED
+    assert counted(compared) == told("growth"), RENEW
 
 
 def test_where_chance_decides_it_is_not_known_and_said_so() -> None:

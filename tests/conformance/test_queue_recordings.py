@@ -8,6 +8,7 @@ import pytest
 
 from tests.conformance import applied_cases, queue_cases
 from tests.conformance.comparison import Comparison
+from tests.conformance.counts import RENEW, counted, told
 
 HERE = Path(__file__).parent
 
@@ -29,6 +30,7 @@ def test_no_answer_about_kueue_is_wrong(of_kueue: list[Comparison]) -> None:
     assert len({one.case for one in of_kueue}) == len(list((HERE / "queues").glob("*.json.gz"))) == 81
     assert {one.case for one in of_kueue if not one.agrees and one.field != "known"} == IN_ORDER
     assert sum(one.field == "at rest" for one in of_kueue) == 42
+    assert counted(of_kueue) == told("queues"), RENEW
 
 
 def test_no_more_about_kueue_is_unknown_than_was_measured(of_kueue: list[Comparison]) -> None:
@@ -38,6 +40,7 @@ def test_no_more_about_kueue_is_unknown_than_was_measured(of_kueue: list[Compari
 def test_no_answer_about_other_kinds_is_wrong(of_kinds: list[Comparison]) -> None:
     assert len({one.case for one in of_kinds}) == len(list((HERE / "kinds4").rglob("*.json.gz"))) == 37
     assert [(one.case, one.field) for one in of_kinds if not one.agrees and one.field != "known"] == []
+    assert counted(of_kinds) == told("kinds4"), RENEW
 
 
 def test_changes_of_ray_are_known_with_the_defaults_of_its_schema(of_kinds: list[Comparison]) -> None:

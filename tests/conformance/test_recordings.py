@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from planner.rollout.answers import Reason
+from planner.rollout.recordings import recorded_verdicts, sentence
 from tests.builders.objects import node, pod_spec, snapshot
 from tests.conformance import kind_cases, rollout_cases
 from tests.conformance.__main__ import main, summary
 from tests.conformance.comparison import Comparison, cases
+from tests.conformance.counts import RENEW, WHAT, counted, told
 from tests.rollout.rollouts import stateful_set
 
 HERE = Path(__file__).parent
@@ -51,6 +53,14 @@ def test_every_recorded_rollout_is_compared(compared: list[Comparison]) -> None:
     counts = {folder: len(list((HERE / folder).glob("*.json.gz"))) for folder in FOLDERS}
     assert counts == FOLDERS
     assert len({c.case for c in compared}) == sum(FOLDERS.values())
+
+
+def test_the_product_tells_how_many_are_right(compared: list[Comparison]) -> None:
+    for folder in FOLDERS:
+        names = {path.name.split(".")[0] for path in (HERE / folder).glob("*.json.gz")}
+        assert counted(one for one in compared if one.case in names) == told(folder), RENEW
+    assert f"Of {sum(row.total for row in recorded_verdicts()):,} verdicts" in str(sentence())
+    assert {row.folder for row in recorded_verdicts()} == set(WHAT)
 
 
 def test_every_verdict_agrees(compared: list[Comparison]) -> None:
@@ -96,6 +106,7 @@ def test_recorded_rollouts_of_other_kinds_hold() -> None:
     compared = list(kind_cases.compare(HERE / "kinds"))
     assert len({c.case for c in compared}) == len(list((HERE / "kinds").rglob("*.json.gz"))) == 52
     assert [c.case for c in compared if c.is_verdict and not c.agrees] == []
+    assert counted(compared) == told("kinds"), RENEW
     wrong = {(c.case, c.field): (c.expected, c.got) for c in compared if not c.agrees and c.case not in UNDECIDED_KINDS}
     assert wrong == {}
 

@@ -70,7 +70,7 @@ def test_a_row_of_a_kind_that_is_not_played_brings_its_list_and_its_right(one: L
     assert one.resource in rule["resources"]
     assert rule["verbs"] == ["list", "watch"]
     assert one.name in (CUSTOM_KINDS.split(",") if "." in one.group else SNAPSHOT_KINDS)
-    assert resource_of(one.name) in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert resource_of(one.name) in (ROOT / "docs/cluster.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("one", LISTED.values(), ids=lambda one: one.name)
