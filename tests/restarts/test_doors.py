@@ -22,6 +22,7 @@ from planner.health.restarts.report import findings, restarts
 from planner.serve.processes.pool import Pool
 from planner.sources.cluster import read_cluster
 from tests.restarts.test_statuses import INPUTS
+from tests.seen import each
 
 PAGE = Path(__file__).parents[2] / "pages" / "restarts.py"
 NAMES = sorted(one.name.removesuffix(".json.gz") for one in INPUTS.iterdir())
@@ -93,6 +94,6 @@ def test_each_tells_the_same_cause_and_cure(
     else:
         said = printed(capsys, "restarts", file(name), "-o", door)
     said = plain(said.replace('\\"', '"').replace('""', '"'))
-    for loop in loops(name):
+    for loop in each(loops(name)):
         assert plain(str(loop.diagnosis.what)) in said, loop.workload
         assert plain(str(loop.diagnosis.cure)) in said, loop.workload
