@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from pathlib import PurePosixPath
 from typing import Any, Final
 
 from planner.kubernetes.records import KubeletConfiguration, TopologyManagerPolicy
@@ -96,10 +95,10 @@ def _configuration(told: Mapping[Any, Any], *, gives_whole_cores: bool = False) 
 def node_of(where: str, names: Collection[str]) -> str:
     """The node whose name a file's path tells (``hosts/NODE/configz.json``, ``configz-NODE.json``), of nodes of one cluster; the only node
     there is; "" where neither tells."""
-    path = PurePosixPath(where)
-    own = [name for name in names if name in path.parts[:-1]]
+    *folders, file = where.split("/")
+    own = [name for name in names if name in folders]
     if not own:
-        own = [name for name in names if any(name == one for one in _pieces(path.name))]
+        own = [name for name in names if any(name == one for one in _pieces(file))]
     found = set(own) or (set(names) if len(names) == 1 else set())
     return found.pop() if len(found) == 1 else ""
 
