@@ -10,9 +10,13 @@ import gzip
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from planner.cli import python
+from planner.sources import prices
 from planner.sources.prices import TABLES_VARIABLE
 
 FOLDER: Final = Path(__file__).parent / "pricing" / "data" / "tables-2026-07-16"
@@ -32,3 +36,23 @@ def pin() -> None:
     for packed in FOLDER.iterdir():
         (folder / packed.stem).write_bytes(gzip.decompress(packed.read_bytes()))
     os.environ[TABLES_VARIABLE] = str(folder)
+
+
+@contextmanager
+def shipped() -> Iterator[None]:
+    """The tables that come with the planner, which documents tell."""
+    pinned = os.environ.pop(TABLES_VARIABLE, "")
+    _forget()
+    try:
+        yield
+    finally:
+        os.environ[TABLES_VARIABLE] = pinned
+        _forget()
+
+
+def _forget() -> None:
+    """Whatever was read of other tables."""
+    kept = [one for module in (prices, python) for one in vars(module).values() if hasattr(one, "cache_clear")]
+    assert len(kept) > 5
+    for one in kept:
+        one.cache_clear()

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,18 @@ from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
 from tests.architecture.tree import ROOT, project_files, python_files
 from tests.browser.dashboard import pages
+from tests.prices_of_a_day import shipped
 from tests.rules import quantities
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CLUSTER = (ROOT / documents.CLUSTER).read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _prices_as_they_come() -> Iterator[None]:
+    """Documents tell the prices that people get, not those that other tests' figures were worked out on."""
+    with shipped():
+        yield
 
 
 def test_command_line_document_is_what_help_says() -> None:
