@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import Assumptions
 from planner.spot.economics import Savings, savings
+from tests.prices_of_a_day import shipped
 from tests.spot.worked_example import by_hand, saved_at, with_parts
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "spot.md").read_text(encoding="utf-8")
@@ -21,10 +23,11 @@ FLAT = re.sub(r"\s+", " ", DOCUMENT)
 
 
 @pytest.fixture(scope="module")
-def assumptions() -> Assumptions:
-    """What the page assumes: the demo, the embedded prices, jobs of five minutes."""
-    derived = spot_inputs.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
-    return spot_inputs.assume(derived, {"job_minutes": 5.0})
+def assumptions() -> Iterator[Assumptions]:
+    """What the page assumes: the demo, the prices that come with the planner, jobs of five minutes."""
+    with shipped():
+        derived = spot_inputs.derive(demo.read(), embedded_book(), "Deployment/prod/ml-worker")
+        yield spot_inputs.assume(derived, {"job_minutes": 5.0})
 
 
 @pytest.fixture(scope="module")
