@@ -14,7 +14,6 @@ from typing import Any, Final
 from planner.ground.records import Record
 from planner.inventory.manifest import Object
 from planner.kubernetes.records import ClaimSpec, DeviceRequest, PodSpec, ResourceSlice, Snapshot
-from planner.scheduling.cel import satisfies
 from planner.scheduling.cel_errors import CelError, NotEvaluated
 
 API: Final = "resource.k8s.io/v1"
@@ -115,6 +114,8 @@ def _made(
     driver = next(iter([*_DRIVER.findall(text), *domains]), request.device_class_name)
     document: Object = {"attributes": attributes, "capacity": capacity}
     (device,) = read(slice_document("made", driver, [document])).devices
+    from planner.scheduling.cel import satisfies  # only manifests with selectors pay for its library
+
     try:
         return (driver, document) if all(satisfies(one, driver, device) for one in every) else None
     except (CelError, NotEvaluated):
