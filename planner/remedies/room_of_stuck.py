@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from planner.capacity.gated import GatedWorkload
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.vocabulary import IN_TREE_DRIVERS, STORAGE_API
@@ -26,6 +25,9 @@ from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verd
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.room_need import Need, RoomNeed
 from planner.rollout.run import Revision
+
+if TYPE_CHECKING:  # the gate's answer has prices, which a rollout's doesn't load
+    from planner.capacity.gated import GatedWorkload
 
 _OF_POD: Final = {
     "nodeSelector", "affinity", "tolerations", "topologySpreadConstraints", "hostNetwork", "priorityClassName", "runtimeClassName",
