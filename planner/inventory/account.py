@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -44,6 +45,20 @@ _APART: Final = frozenset({"Event", "PodMetrics"})  # not of the cluster's state
 def get_command(kinds: Iterable[str] = SNAPSHOT_KINDS) -> str:
     """The command that writes all objects of `kinds`."""
     return f"kubectl get {','.join(resource_of(kind) for kind in kinds)} --all-namespaces --output json"
+
+
+def role(kinds: Iterable[str]) -> str:
+    """A ClusterRole that lets list `kinds`, as YAML."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in kinds:
+        known = LISTED[name] if name in LISTED else wire.READ[name]
+        groups[known.group].append(known.resource)
+    rules = "".join(
+        f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(resources)}]\n    verbs: [list]\n'
+        for group, resources in groups.items()
+    )
+    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: headroom-more\nrules:\n"
+    return head + rules
 
 
 def list_command(kind: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -14,7 +12,7 @@ from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory import account, wire
 from planner.inventory.account import ServerLoad, listed_in
 from planner.inventory.checks import needed_kinds
-from planner.kubernetes.listed import LISTED, Listed
+from planner.kubernetes.listed import Listed
 from planner.kubernetes.records import Finding, Presence, Severity, Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.rollout import recordings
@@ -82,7 +80,7 @@ def answer(snapshot: Snapshot, _settings: DoctorSettings, given: Given = NOTHING
         sentence=Text(_sentence(kinds)),
         kinds=tuple(kinds),
         problems=tuple(problem for problem in snapshot.problems if problem.severity is not Severity.INFO),
-        rbac=role(refused) if refused else "",
+        rbac=account.role(refused) if refused else "",
         command=account.get_command(absent) if absent else "",
         load=given.load,
         recorded=recordings.sentence(),
@@ -98,20 +96,6 @@ def _listed(snapshot: Snapshot, one: Listed) -> KindRead:
         kind=one.name, group=one.group, resource=one.resource, presence=presence, objects=objects if is_there else None,
         weight=Weight.MATTERS, costs=NO_WORDS if is_there else Text("whether a change of one moves its pods is not known"),
     )  # fmt: skip
-
-
-def role(kinds: Iterable[str]) -> str:
-    """A ClusterRole that lets list `kinds`, as YAML."""
-    groups: dict[str, list[str]] = defaultdict(list)
-    for name in kinds:
-        known = LISTED[name] if name in LISTED else wire.READ[name]
-        groups[known.group].append(known.resource)
-    rules = "".join(
-        f'  - apiGroups: ["{group}"]\n    resources: [{", ".join(resources)}]\n    verbs: [list]\n'
-        for group, resources in groups.items()
-    )
-    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: headroom-more\nrules:\n"
-    return head + rules
 
 
 def _sentence(kinds: list[KindRead]) -> str:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from planner.inventory import wire
-from planner.inventory.account import SNAPSHOT_KINDS
+from planner.inventory.account import SNAPSHOT_KINDS, role
 from planner.inventory.shapes import resource_of
 from planner.kubernetes import commands, kinds
 from planner.kubernetes.kinds import Kind
@@ -103,7 +103,7 @@ def test_doctor_has_its_line_where_the_cluster_has_it_or_refused_it(one: Listed)
     assert refused is not None
     assert refused.objects is None
     assert refused.costs
-    assert f"resources: [{one.resource}]" in doctor.role([one.name])
+    assert f"resources: [{one.resource}]" in role([one.name])
 
 
 def test_every_kind_with_pods_is_in_one_of_the_tables_of_lists() -> None:
