@@ -151,7 +151,9 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
                 then = step
         cures = [] if step is None else [step]
         cure = commands.chain([one for step in cures for one in step.commands]) if cures else ""
-        made, lent = change(revision, run, self.seconds(run)), [then] if then and then.is_lent else []
+        # A resize may answer before its node takes pods (EKS, AKS): the wait covers what comes first, as the certificate's does.
+        seconds = first_seconds + self.seconds(run)
+        made, lent = change(revision, run, seconds), [then] if then and then.is_lent else []
         done = [*first, *(() if step is then else cures), *with_cure(made, then)]
         return Remedy(
             kind=kind,
@@ -160,7 +162,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             disturbs=disturbs + preempted,
             lowest_ready=self.lowest_ready(run),
             replicas=self.workload.pods_wanted,
-            seconds=first_seconds + self.seconds(run) + last_seconds,
+            seconds=seconds + last_seconds,
             patch_yaml=as_yaml(patch) if patch else "",
             command=commands.chain(
                 [one for step in done for one in step.commands],
