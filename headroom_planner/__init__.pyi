@@ -164,6 +164,18 @@ def in_flight(
 ) -> Answer:
     """Which rollouts are under way, since when; which make no progress."""
 
+def review(
+    cluster: Cluster,
+    *,
+    prices: Iterable[str | Path] = ...,
+    discounts: Iterable[str] = ...,
+    node_pools: Iterable[str | Path] = ...,
+    others: Iterable[Cluster] = ...,
+    store: str = ...,
+    now: float | None = ...,
+) -> Answer:
+    """Look back: which rollouts there were, which hung, how long, why, and what ended it."""
+
 def strategies(
     cluster: Cluster,
     *about: str,

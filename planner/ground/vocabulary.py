@@ -83,6 +83,9 @@ LWS_REPLICAS: Final = "leaderworkerset.sigs.k8s.io/replicas"
 
 # Annotations the snapshot may keep; everything else is dropped at the door.
 REVISION: Final = "deployment.kubernetes.io/revision"
+REVISION_HISTORY: Final = (
+    "deployment.kubernetes.io/revision-history"  # numbers that a ReplicaSet had before it was used again
+)
 DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 POD_DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
@@ -146,6 +149,7 @@ KEPT_ANNOTATIONS: Final = frozenset(
         LWS_SUBGROUP_EXCLUSIVE,
         LWS_REPLICAS,
         REVISION,
+        REVISION_HISTORY,
         DESIRED_REPLICAS,
         MAX_REPLICAS,
         POD_DELETION_COST,

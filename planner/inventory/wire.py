@@ -734,6 +734,7 @@ class WorkloadCondition(Wire):
     type: str = ""
     status: str = ""
     reason: str | None = None
+    message: str | None = None
     last_update_time: datetime | None = None
     last_transition_time: datetime | None = None
 

@@ -540,6 +540,8 @@ class Workload(Record):
     owner: Owner | None = None  # a Job's CronJob
     conditions: Annotated[Labels, Tells.NOTHING] = EMPTY  # type → "status/reason"
     progressing_at: float | None = None  # Deployment: when its condition Progressing was last written
+    progressing_since: float | None = None  # and since when it has its status
+    refusal_message: Message = ""  # Deployment: what the API server says of pods that it refuses (ReplicaFailure)
     applied: Inside[str] = ""  # which fields were applied, as JSON (`inventory.last_applied`); "": it doesn't say
     progress: Progress | None = None  # Argo Rollout
     template_of: WorkloadKey = ""  # Argo Rollout: key of the workload that has its pod template (workloadRef)

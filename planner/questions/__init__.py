@@ -63,6 +63,7 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="Every workload's rollout is played", is_recorded=True, tool="overview"),
     "in_flight": Entry("in_flight", ROLLOUTS, "Which rollouts are under way, since when; which make no progress.",
             "rollout --in-flight", tool="rollout"),
+    "review": Entry("review", OVER_TIME, "Look back: which rollouts there were, which hung, how long, why, and what ended it.", tool="overview"),
     "strategies": Entry("strategies", line="Which update strategies no other beats, and which one is recommended.", tool="rollout"),
     "strategy_costs": Entry("strategy_costs", line="What each strategy costs a month in spare GPUs.",
             doing="Strategies are priced", tool="rollout"),

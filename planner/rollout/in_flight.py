@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -46,7 +47,7 @@ from planner.rollout.silent_nodes import silent_nodes
 from planner.scheduling.cluster import BoolArray, Cluster, once_a_cluster, once_at_any_size
 from planner.scheduling.shape import Shape, compile_shape
 
-_OVERDUE = "False/ProgressDeadlineExceeded"
+OVERDUE: Final = "False/ProgressDeadlineExceeded"
 _JUST_BEGUN = ("True/NewReplicaSetCreated", "True/FoundNewReplicaSet", "Unknown/DeploymentResumed")
 
 
@@ -217,7 +218,7 @@ def _deployment(cluster: Cluster, workload: Workload, sets_seen: Presence | None
         is_rolling=is_rolling,
         has_new_template=has_new_template,
         since=_began(cluster, workload, sets) if is_rolling and not has_new_template else None,
-        is_overdue=workload.conditions.get("Progressing") == _OVERDUE,
+        is_overdue=workload.conditions.get("Progressing") == OVERDUE,
         is_refused=_is_refused(cluster, workload),
         is_held_up=not (is_rolling or is_scaled or is_moved) and _is_held_up(cluster, sets),
     )

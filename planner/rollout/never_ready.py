@@ -31,7 +31,7 @@ def never_ready(cluster: Cluster, revision: Revision) -> Sequence[Pod]:
     latest = max(there, key=lambda pod: pod.created_at or 0.0, default=None)
     alike = [pod for pod in there if latest is not None and _kind(pod) == _kind(latest)]
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
-    if any(map(_was_ready, alike)) or any(pod.node_name in silent for pod in alike):
+    if any(map(was_ready, alike)) or any(pod.node_name in silent for pod in alike):
         return ()
     return alike if any(not is_starting(pod) for pod in alike) else ()
 
@@ -40,7 +40,8 @@ def _kind(pod: Pod) -> tuple[str, str]:
     return (pod.owner.uid if pod.owner is not None else pod.uid), pod.labels.get(CONTROLLER_REVISION_HASH, "")
 
 
-def _was_ready(pod: Pod) -> bool:
+def was_ready(pod: Pod) -> bool:
+    """Whether a pod is Ready, or was since its start."""
     begun = pod.started_at if pod.started_at is not None else pod.created_at
     changed = pod.ready_at is not None and begun is not None and pod.ready_at > begun + _FIRST_STATUS_SECONDS
     return pod.is_ready or changed

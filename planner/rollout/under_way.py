@@ -1,16 +1,26 @@
-"""Workloads that aren't at rest, as a person is told of them."""
+"""Workloads that aren't at rest, as a person is told of them: what the controllers go on with, and rollouts that stand still though no
+controller has anything to do: a pod of theirs waits, somebody has to resume them or to delete their pods."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from planner.ground.records import Record
-from planner.ground.words import Text
-from planner.rollout.in_flight import InFlight, in_flight, what_it_does
+from planner.ground.sheet import Column, Figure, Listing
+from planner.ground.words import Text, count, duration
+from planner.kubernetes.kinds import ON_DELETE
+from planner.kubernetes.records import Workload
+from planner.rollout.in_flight import OVERDUE, InFlight, in_flight, what_it_does
+from planner.rollout.ownership import workloads_by_key
+from planner.rollout.past import GOING, PastRollout, past_rollouts
+from planner.rollout.past_causes import WORDS, Cause
 from planner.scheduling.cluster import Cluster
 
 
 class UnderWay(Record):
     """One that isn't at rest. `since_seconds`: since the epoch, None where its objects don't show it; `does`: in words;
-    `is_overdue`: without progress for as long as its ``progressDeadlineSeconds``; `is_played`: a rollout reckons with it."""
+    `is_overdue`: without progress for as long as its ``progressDeadlineSeconds``; `is_played`: a rollout reckons with it; `cause`: why it
+    stands still, "" where it moves or nothing shows it."""
 
     workload: str
     does: Text
@@ -19,15 +29,31 @@ class UnderWay(Record):
     is_rolling: bool
     is_overdue: bool
     is_played: bool
+    cause: str = ""
+
+
+class InFlightSettings(Record):
+    """Nothing is asked: every workload."""
+
+
+class InFlightAnswer(Record):
+    """The longest under way first. `rolling`, `overdue`: how many; None where a list that may hold some wasn't seen."""
+
+    sentence: Text
+    rolling: int | None
+    overdue: int | None
+    workloads: tuple[UnderWay, ...]
 
 
 def under_way(cluster: Cluster) -> tuple[UnderWay, ...]:
     """Every workload and ReplicaSet that isn't at rest, the longest under way first."""
-    found = (_under_way(cluster, one) for one in in_flight(cluster))
+    standing = {one.workload: one for one in reversed(past_rollouts(cluster)) if one.course in GOING}
+    found = [_under_way(cluster, one, standing.pop(one.key, None)) for one in in_flight(cluster)]
+    found += [_standing(cluster, workloads_by_key(cluster)[key], one) for key, one in standing.items()]
     return tuple(sorted(found, key=lambda one: (-(one.for_seconds or 0.0), one.workload)))
 
 
-def _under_way(cluster: Cluster, one: InFlight) -> UnderWay:
+def _under_way(cluster: Cluster, one: InFlight, past: PastRollout | None) -> UnderWay:
     does = what_it_does(cluster, one)
     if one.is_untold:
         does += "; where it is going isn't known, its ReplicaSets aren't in the input"
@@ -35,8 +61,67 @@ def _under_way(cluster: Cluster, one: InFlight) -> UnderWay:
         does += "; the API server refuses its pods, and nothing that is modelled says why"
     elif one.is_held_up:
         does += "; a quota refuses its pods until something of its namespace goes"
+    cause = _cause(past)
     return UnderWay(
-        workload=one.key, does=Text(does), since_seconds=one.since, is_rolling=one.is_rolling,
+        workload=one.key, does=Text(does + _why(cause)), since_seconds=one.since, is_rolling=one.is_rolling or past is not None,
         for_seconds=None if one.since is None else max(0.0, cluster.snapshot.taken_at - one.since),
-        is_overdue=one.is_overdue, is_played=one.is_played,
+        is_overdue=one.is_overdue, is_played=one.is_played, cause=cause,
     )  # fmt: skip
+
+
+def _standing(cluster: Cluster, workload: Workload, past: PastRollout) -> UnderWay:
+    """A rollout whose controller has nothing to do, and that isn't done."""
+    cause, since = _cause(past), past.began_seconds
+    does = "is rolling out"
+    if workload.strategy.kind == ON_DELETE:
+        does = "has a new template, and pods of the old one until somebody deletes them"
+    elif past.cause is Cause.PAUSED:
+        does = "has a new template, and is paused"
+    else:
+        does += _why(cause)
+    return UnderWay(
+        workload=workload.key, does=Text(does), since_seconds=since, is_rolling=True, is_played=True, cause=cause,
+        for_seconds=None if since is None else max(0.0, cluster.snapshot.taken_at - since),
+        is_overdue=workload.conditions.get("Progressing") == OVERDUE,
+    )  # fmt: skip
+
+
+def _cause(past: PastRollout | None) -> str:
+    return past.cause.value if past is not None and past.cause not in (None, Cause.NOT_SEEN) else ""
+
+
+def _why(cause: str) -> str:
+    return f"; {WORDS[Cause(cause)]}" if cause and Cause(cause) in WORDS else ""
+
+
+def sentence(workloads: int, rolling: int, overdue: int) -> Text:
+    """What is said of all of them."""
+    said = f"{count(rolling, 'rollout is', 'rollouts are')} under way" if rolling else "no rollout is under way"
+    said += f", {overdue:,} of them without progress for its whole deadline" if overdue else ""
+    if workloads > rolling:
+        said += (
+            f"; {count(workloads - rolling, 'workload has', 'workloads have')} more or fewer pods than they shall have"
+        )
+    return Text(said)
+
+
+IN_FLIGHT: Final[Listing[InFlightAnswer, UnderWay]] = Listing(
+    name="workloads",
+    columns=(
+        Column("workload", lambda one: one.workload, label="workload"),
+        Column("does", lambda one: one.does),
+        Column("since_seconds", lambda one: one.since_seconds, heading="since"),
+        Column("for_seconds", lambda one: one.for_seconds, heading="for", metric="in_flight_for", unit="seconds",
+            words=lambda one: "not known" if one.for_seconds is None else duration(one.for_seconds),
+        ),
+        Column("rolling", lambda one: one.is_rolling, heading=None),
+        Column("overdue", lambda one: one.is_overdue),
+        Column("played", lambda one: one.is_played, heading="reckoned with"),
+        Column("cause", words=lambda one: one.cause.replace("_", " ")),
+    ),
+)  # fmt: skip
+
+IN_FLIGHT_FIGURES: Final = (
+    Figure[InFlightAnswer]("rollouts_in_flight", lambda found: found.rolling, "workloads"),
+    Figure[InFlightAnswer]("rollouts_overdue", lambda found: found.overdue, "workloads"),
+)

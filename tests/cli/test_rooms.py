@@ -31,7 +31,7 @@ def test_the_help_has_the_rooms_of_the_pages(capsys: pytest.CaptureFixture[str])
 
 
 def test_the_commands_are_those_that_were_chosen(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = "overview rollout gate capacity make-room survive fleet restarts memory costs spot report diff store app serve doctor dump"
+    chosen = "overview rollout gate capacity make-room survive fleet restarts memory costs spot report diff review store app serve doctor dump"
     assert {name for commands in ROOMS.values() for name in commands} == set(chosen.split())
     screen = run(capsys, "--help")[1].splitlines()[:40]
     assert FIRST == ("overview", "rollout", "gate", "capacity", "costs", "app")

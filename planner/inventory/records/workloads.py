@@ -15,6 +15,7 @@ from planner.ground.records import replace
 from planner.ground.vocabulary import DEFAULT_NAMESPACE, ISTIO_ANNOTATIONS, KEDA_PAUSED, KEDA_PAUSED_REPLICAS, LWS_NAME
 from planner.inventory import wire
 from planner.inventory.last_applied import take_applied_fields
+from planner.inventory.masking import said
 from planner.inventory.records import progressive
 from planner.inventory.records.places import METADATA, ByHand, Kept, of
 from planner.inventory.records.pods import cut, known_spec
@@ -147,6 +148,8 @@ def read_workload(shared: Shared, workload: wire.Workload, raw: Raw, *, kind: Ki
         owner=read_owner(shared, metadata.owner_references),
         conditions=shared.conditions(conditions),
         progressing_at=_progressing_at(shared, status),
+        progressing_since=_progressing_since(shared, status),
+        refusal_message=shared.text(said(_refusal_message(status))),
         applied=applied,
         progress=progressive.read_progress(status) if CANARY in kind.strategies else None,
         template_of=_template_of(spec, shared.text(metadata.namespace or DEFAULT_NAMESPACE)),
@@ -186,9 +189,23 @@ def _generation(observed: int | str | None) -> int | None:
     return observed
 
 
+def _condition(status: wire.WorkloadStatus, called: str) -> wire.WorkloadCondition | None:
+    return next((condition for condition in status.conditions or () if condition.type == called), None)
+
+
 def _progressing_at(shared: Shared, status: wire.WorkloadStatus) -> float | None:
-    told = next((condition for condition in status.conditions or () if condition.type == "Progressing"), None)
+    told = _condition(status, "Progressing")
     return shared.seconds(told.last_update_time or told.last_transition_time) if told is not None else None
+
+
+def _progressing_since(shared: Shared, status: wire.WorkloadStatus) -> float | None:
+    told = _condition(status, "Progressing")
+    return shared.seconds(told.last_transition_time) if told is not None else None
+
+
+def _refusal_message(status: wire.WorkloadStatus) -> str:
+    told = _condition(status, "ReplicaFailure")
+    return (told.message or "") if told is not None and told.status == "True" else ""
 
 
 def _on_disruption(policy: wire.FailurePolicy | None) -> str:

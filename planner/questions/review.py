@@ -1,0 +1,26 @@
+"""Look back: which rollouts there were, which hung, how long, why, and what ended it; from what remains in a snapshot."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from planner.kubernetes.kinds import NODE, POD, REPLICA_SET, ROLLING
+from planner.kubernetes.records import Snapshot
+from planner.questions.question import NOTHING, Given, Question
+from planner.rollout.looked_back import FIGURES, ROLLOUTS, Review, ReviewSettings, review
+from planner.rollout.prepared import compiled
+
+
+def answer(snapshot: Snapshot, _settings: ReviewSettings, _given: Given = NOTHING) -> Review:
+    """Every rollout of which something remains; what isn't shown any more isn't told."""
+    return review(compiled(snapshot))
+
+
+QUESTION: Final = Question(
+    name="review", settings=ReviewSettings, answer=answer, figures=FIGURES, listings=(ROLLOUTS,), hangs_on=(NODE.name, POD.name),
+    parts_hang_on=(REPLICA_SET.name,), lists=tuple(kind.name for kind in ROLLING),
+    about="""Which rollouts there were, which hung, how long, why, and what ended it; from what remains in a snapshot.
+
+    Conditions, revisions, the pods' own times and events are read. What none of them shows is "not seen".
+    """,
+)  # fmt: skip

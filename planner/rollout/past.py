@@ -1,0 +1,566 @@
+"""Look back: which rollouts there were, which of them hung, how long, why, and what ended it, from what remains in one snapshot.
+
+*Hung*: for at least `HUNG_SECONDS`, and for longer than three times the longest start-up of the workload's other pods (else of the
+cluster's), nothing of a rollout moved while it wasn't done, or its deadline passed. Only what objects still show counts: a pod's own times,
+conditions, events, the next revision's begin. What they don't show isn't told: `Course.NOT_SEEN`.
+
+Sources: `planner.rollout.past_revisions`; kubernetes `pkg/controller/deployment/progress.go` (``Progressing`` is False from the deadline on,
+and gets another ``lastTransitionTime`` when the rollout goes on: `SetDeploymentCondition`);
+`pkg/controller/statefulset/stateful_set_control.go` `completeRollingUpdate` (``currentRevision`` becomes ``updateRevision`` when it is done), and
+the order in which it replaces pods; `pkg/controller/daemon/update.go` `rollingUpdate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final
+
+from planner.ground.records import Record
+from planner.kubernetes.kinds import NODE, ON_DELETE, POD, RECREATE, REPLICA_SET
+from planner.kubernetes.pods import start_seconds
+from planner.kubernetes.records import Event, Pod, Workload
+from planner.kubernetes.shares import rolling_limits
+from planner.rollout.in_flight import OVERDUE, says_rest
+from planner.rollout.never_ready import was_ready
+from planner.rollout.ownership import pods_of, sets_by_owner
+from planner.rollout.past_causes import (
+    AT_ONCE_SECONDS,
+    HUNG_SECONDS,
+    Cause,
+    Cure,
+    a_pod_ended_before,
+    came_with_node,
+    first_of,
+    of_pod,
+    of_refusal,
+    waited_for_room,
+    warnings_in,
+)
+from planner.rollout.past_revisions import (
+    Scaling,
+    Turn,
+    events_by_object,
+    is_done,
+    owned_pods,
+    pods_told_of,
+    scalings_of,
+    turns_of,
+)
+from planner.scheduling.cluster import Cluster, once_a_cluster
+
+_SLACK: Final = 2.0  # between a controller's clock and a kubelet's, in whole seconds
+_START_UPS: Final = 3  # so many times its longest start-up a rollout may stand still
+
+
+class Course(StrEnum):
+    COMPLETED = "completed"
+    UNDER_WAY = "under_way"
+    HUNG_THEN_CURED = "hung_then_cured"
+    HUNG_STILL = "hung_still"
+    OVERTAKEN = "overtaken"
+    NOT_SEEN = "not_seen"
+
+
+GOING: Final = (Course.HUNG_STILL, Course.UNDER_WAY)
+"""Of those in flight."""
+
+
+class HungSeconds(Record):
+    least: float
+    most: float
+
+
+class PastRollout(Record):
+    """One rollout, as far as anything still tells of it.
+
+    Attributes
+    ----------
+    revision : its number; None where only events or pods tell of it
+    began, ended : ISO 8601, UTC; None where nothing shows them; `began_seconds`: since the epoch
+    hung_seconds, cause, cure : None of one that isn't known to have hung
+    traces : what tells of it, in words that name the objects
+    would_have_told : whether its verdict would have been *stuck*; None where that isn't claimed (`planner.rollout.past_told`)
+    """
+
+    workload: str
+    revision: int | None
+    began: str | None
+    ended: str | None
+    course: Course
+    hung_seconds: HungSeconds | None
+    cause: Cause | None
+    cure: Cure | None
+    traces: tuple[str, ...]
+    began_seconds: float | None = None
+    would_have_told: bool | None = None
+
+
+class _Gap(Record):
+    """A time without movement, with who waited in it."""
+
+    since: float
+    until: float
+    pods: tuple[Pod, ...] = ()
+    least: float | None = None
+
+
+@once_a_cluster
+def past_rollouts(cluster: Cluster) -> tuple[PastRollout, ...]:
+    """Every rollout of which something remains: those that go on or hang first, then the latest first."""
+    found: list[PastRollout] = []
+    for workload in cluster.snapshot.workloads:
+        if not workload.traits.rolls_out or workload.traits.is_custom or workload.groups is not None:
+            continue
+        turns = turns_of(cluster, workload)
+        found += [
+            _Past(cluster, turn, turns[place + 1 : place + 2]).rollout()
+            for place, turn in enumerate(turns)
+            if not turn.is_first
+        ]
+        if _is_held_by_pause(cluster, workload):
+            found.append(_held_by_pause(workload))
+    found.sort(key=lambda one: one.began or "", reverse=True)
+    return tuple(sorted(found, key=lambda one: GOING.index(one.course) if one.course in GOING else len(GOING)))
+
+
+def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
+    """Whether a paused Deployment has a template that none of its ReplicaSets has: nothing is made of it until it is resumed.
+
+    Source: kubernetes `pkg/controller/deployment/sync.go` `sync` (of a paused one no ReplicaSet is made).
+    """
+    sets = sets_by_owner(cluster).get(workload.uid, [])
+    is_known = any(one.template.makes_the_same_pods(workload.template) for one in sets)
+    return bool(workload.traits.part and workload.is_paused and sets) and not is_known
+
+
+def _held_by_pause(workload: Workload) -> PastRollout:
+    return PastRollout(
+        workload=workload.key, revision=None, began=None, ended=None, course=Course.HUNG_STILL, hung_seconds=None, cause=Cause.PAUSED,
+        cure=Cure.NONE, traces=(f"{workload.key} is paused, and no ReplicaSet has its template",),
+    )  # fmt: skip
+
+
+class _Past:
+    """One turn, looked at once: its window, its movements, its gaps."""
+
+    def __init__(self, cluster: Cluster, turn: Turn, later: Sequence[Turn]) -> None:
+        self.cluster, self.turn, self.later = cluster, turn, later
+        self.workload, self.now = turn.workload, cluster.snapshot.taken_at
+        self.scalings: list[Scaling] = scalings_of(cluster, turn.workload) if turn.is_of_sets else []
+        self.is_complete = turn.is_last and self._is_complete()
+        self.until = self._until()
+        self.pods = self._own_pods()
+        self.events = self._own_events()
+
+    # ── its window ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _is_complete(self) -> bool:
+        """Whether the latest revision's rollout came to its end, whatever its pods do since."""
+        workload, began = self.workload, self.turn.began
+        if self.turn.is_of_sets:
+            at = workload.progressing_at
+            if is_done(workload) and (began is None or at is None or at >= began - _SLACK):
+                return True
+            return says_rest(workload) or self._was_done_when_paused()
+        every = [pod for pod in self._every_pod() if pod.deleted_at is None]
+        if workload.traits.has_ordinals:
+            lowest = workload.start_ordinal + workload.strategy.partition
+            is_over = bool(workload.update_revision) and workload.update_revision == workload.current_revision
+            if is_over and workload.strategy.kind != ON_DELETE:
+                return True
+            every = [pod for pod in every if _ordinal(pod) >= lowest]
+        own = {pod.uid for pod in self.turn.pods}
+        if any(pod.uid not in own for pod in every):
+            return False
+        chain = {pod.uid for pod in self._chain(self.turn.pods)}
+        return all(was_ready(pod) for pod in every if pod.uid in chain and not pod.is_terminal)
+
+    def _was_done_when_paused(self) -> bool:
+        """A pause writes over what the condition said: the rollout was done where no older pod is left, unless all old ones go first."""
+        paused = self.workload.conditions.get("Progressing", "").startswith("Unknown/")
+        sets = sets_by_owner(self.cluster).get(self.workload.uid, [])
+        old = any(one.replicas or one.status_replicas for one in sets if one.name != self.turn.part)
+        return paused and not old and self.workload.strategy.kind != RECREATE
+
+    def _every_pod(self) -> list[Pod]:
+        return owned_pods(self.cluster, self.workload.uid)
+
+    def _until(self) -> float | None:
+        """When nothing of it could move any more: it was done, or the next revision came."""
+        if not self.turn.is_last:
+            return self.turn.until
+        if not self.is_complete:
+            return self.now
+        return self.workload.progressing_at if self.turn.is_of_sets and is_done(self.workload) else None
+
+    def _own_pods(self) -> tuple[Pod, ...]:
+        """Pods that the rollout made, and that weren't made anew since."""
+        since = self.turn.began
+        if since is None:
+            return ()
+        some = [pod for pod in self.turn.pods if not pod.is_terminal and (pod.created_at or 0.0) >= since - _SLACK]
+        if self.until is None or not self.turn.is_of_sets:
+            some = self._chain(some)
+        return tuple(pod for pod in some if self.until is None or (pod.created_at or 0.0) <= self.until)
+
+    def _chain(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Pods of a StatefulSet or DaemonSet of which each came as soon as the one before it was Ready; a StatefulSet's from the
+        highest ordinal down. One that came later, or with its node, was made for another reason."""
+        some = sorted(
+            (pod for pod in pods if pod.created_at is not None), key=lambda pod: (pod.created_at or 0.0, -_ordinal(pod))
+        )
+        found: list[Pod] = []
+        for pod in some:
+            at = pod.created_at or 0.0
+            if self._came_for_its_node(pod):
+                continue
+            if found:
+                ends = max(_ready(one) or at for one in found)
+                is_back = self.workload.traits.has_ordinals and _ordinal(pod) > min(map(_ordinal, found))
+                if is_back or at - ends > self._patience():
+                    continue
+            found.append(pod)
+        return found
+
+    def _patience(self) -> float:
+        """How long after the pods before it the next one comes: theirs have to end, and to be available."""
+        grace = float(self.workload.template.spec.termination_grace_period_seconds)
+        return grace + self.workload.min_ready_seconds + AT_ONCE_SECONDS
+
+    def _came_for_its_node(self, pod: Pod) -> bool:
+        """Whether a DaemonSet's pod came because its node did."""
+        if not self.workload.traits.is_per_node:
+            return False
+        terms = pod.spec.node_affinity.required or ()
+        named = {value for term in terms for one in term.match_fields for value in one.values}
+        places = [self.cluster.node_index[name] for name in (pod.node_name, *named) if name in self.cluster.node_index]
+        made = [self.cluster.snapshot.nodes[place].created_at for place in places]
+        return any(at is not None and 0 <= (pod.created_at or 0.0) - at <= AT_ONCE_SECONDS for at in made)
+
+    # ── what moved ───────────────────────────────────────────────────────────────────────────────────────────────────
+    def _own_events(self) -> list[Event]:
+        """Events about its pods, those that are gone included, and about what makes them."""
+        known, workload = events_by_object(self.cluster), self.workload
+        by = (REPLICA_SET.name, self.turn.part) if self.turn.is_of_sets else (workload.kind, workload.name)
+        names = {*pods_told_of(self.cluster, self.turn), *(pod.name for pod in self.pods)}
+        found = [*known.get((by[0], workload.namespace, by[1]), ())]
+        found += [event for name in names for event in known.get((POD.name, workload.namespace, name), ())]
+        return [event for event in found if self._is_within(event.last_seen_at)]
+
+    def _is_within(self, at: float | None) -> bool:
+        began, until = self.turn.began, self.until
+        return at is not None and began is not None and at >= began - 1 and (until is None or at <= until + 1)
+
+    def _has_events(self) -> bool:
+        """Whether the events of its begin are still there: then its whole course is."""
+        began = self.turn.began
+        if began is None:
+            return False
+        told = [one.at for one in self.scalings if one.name == self.turn.part] if self.turn.is_of_sets else []
+        told += [event.first_seen_at or 0.0 for event in self.events if event.reason.startswith("Successful")]
+        return any(abs(at - began) <= AT_ONCE_SECONDS for at in told)
+
+    def _movements(self) -> list[float]:
+        """When pods were made, got Ready, or went: all that is known of it."""
+        began = self.turn.began
+        moved = [] if began is None else [began]
+        for pod in self.pods:
+            moved += [at for at in (pod.created_at, _ready(pod)) if at is not None]
+        moved += [one.at for one in self.scalings]
+        ill = {event.object_name for event, _ in warnings_in(self.events, 0.0, self.now)}
+        for (
+            event
+        ) in self.events:  # a pod that is gone got Ready soon after its container started, where nothing warned of it
+            is_start = event.reason == "Started" and event.object_name not in ill
+            if is_start or event.reason in ("SuccessfulCreate", "SuccessfulDelete"):
+                moved += [at for at in (event.first_seen_at, event.last_seen_at) if at is not None]
+        if self.until is not None:
+            moved.append(self.until)
+        return sorted({at for at in moved if self._is_within(at)})
+
+    def _longest_start(self, gap: tuple[float, float]) -> float:
+        """The longest start-up of the workload's pods that didn't start in that time, else of the cluster's."""
+        for pods in (self._pods_of_all(), self.cluster.snapshot.pods):
+            taken = [
+                seconds for pod in pods
+                if (seconds := start_seconds(pod, pod.scheduled_at)) is not None
+                and not ((pod.created_at or 0.0) <= gap[1] and (pod.ready_at or 0.0) >= gap[0])
+            ]  # fmt: skip
+            if taken:
+                return max(taken)
+        return 0.0
+
+    def _pods_of_all(self) -> list[Pod]:
+        """The workload's pods of every revision."""
+        places = pods_of(self.cluster, self.workload)
+        return [self.cluster.snapshot.pods[place] for place in places]
+
+    # ── whether it hung ──────────────────────────────────────────────────────────────────────────────────────────────
+    def _gap(self) -> _Gap | None:
+        """The longest time without movement that something vouches for."""
+        found: list[_Gap] = []
+        for since, until in pairwise(self._movements()):
+            if until - since < HUNG_SECONDS or until - since <= _START_UPS * self._longest_start((since, until)):
+                continue
+            pods = tuple(pod for pod in self.pods if self._waits_in(pod, since, until))
+            if pods or self._is_vouched(since, until):
+                placed = [
+                    pod.scheduled_at
+                    for pod in pods
+                    if pod.scheduled_at is not None and since < pod.scheduled_at < until
+                ]
+                found.append(_Gap(since=since, until=until, pods=pods, least=min(placed) - since if placed else None))
+        return max(found, key=lambda gap: gap.until - gap.since, default=None)
+
+    def _is_vouched(self, since: float, until: float) -> bool:
+        """Without a pod that waited in it: by warnings, by its last state, or since its first pod came so late."""
+        turn = self.turn
+        if turn.is_last and not self.is_complete and until == self.now:
+            return True
+        if self._has_events():
+            return any(self._began_with(event, since) for event, _ in warnings_in(self.events, since, until))
+        wanted = self.workload.replicas
+        made = sorted(pod.created_at or 0.0 for pod in self.pods)
+        is_whole = turn.is_of_sets and bool(wanted) and len(made) >= wanted
+        return is_whole and since == turn.began and abs(made[0] - until) <= 1
+
+    def _began_with(self, event: Event, since: float) -> bool:
+        """Whether a warning came as soon as nothing moved any more: one of a pod that ran well for a while is another story."""
+        first = event.first_seen_at if event.first_seen_at is not None else event.last_seen_at
+        return first is not None and first <= since + HUNG_SECONDS
+
+    def _waits_in(self, pod: Pod, since: float, until: float) -> bool:
+        """Whether a pod was there and not Ready in that whole time. When it got Ready its condition tells only where nothing says
+        that it got Ready again later: the rollout's end, or the next pod, that came when it was Ready."""
+        if pod.created_at is None or pod.created_at > since + _SLACK:
+            return False
+        ready = _ready(pod)
+        if ready is None:
+            return not self.is_complete and not was_ready(pod)
+        return ready >= until - _SLACK and self._is_first_ready(pod, ready)
+
+    def _is_first_ready(self, pod: Pod, ready: float) -> bool:
+        if self.until is not None and self.turn.is_of_sets:
+            return ready <= self.until + _SLACK
+        if waited_for_room(pod) or any(one.restart_count for one in pod.containers):
+            return True
+        if any((other.created_at or 0.0) >= ready - _SLACK for other in self.pods):
+            return True
+        own = [event for event in self.events if event.object_name == pod.name]
+        return any(True for _ in warnings_in(own, pod.created_at or 0.0, (pod.created_at or 0.0) + HUNG_SECONDS))
+
+    def _deadline_gap(self) -> _Gap | None:
+        """By the condition: it was False, and is True since a time within the rollout at which something of it moved, or is False now. A
+        Deployment that was paused gets another time as well, when it is resumed."""
+        since, began = self.workload.progressing_since, self.turn.began
+        deadline = float(self.workload.progress_deadline_seconds or 0)
+        if not self.turn.is_of_sets or since is None or began is None or self.until is None:
+            return None
+        status = self.workload.conditions.get("Progressing", "")
+        if status == OVERDUE and began < since <= self.until:
+            return _Gap(since=max(began, since - deadline), until=self.until)
+        is_moved = any(began < at and abs(at - since) <= _SLACK for at in self._movements() if at != self.until)
+        if status.startswith("True") and began + AT_ONCE_SECONDS <= since <= self.until + _SLACK and is_moved:
+            return _Gap(since=began, until=since, least=min(deadline, since - began))
+        return None
+
+    def rollout(self) -> PastRollout:
+        """All that is told of it."""
+        turn = self.turn
+        gap = self._gap() or self._deadline_gap()
+        course = self._course(gap)
+        is_hung = course in (Course.HUNG_STILL, Course.HUNG_THEN_CURED)
+        cause = self._cause(gap) if is_hung else None
+        ended = self._ended(course)
+        return PastRollout(
+            workload=turn.workload.key, revision=turn.number, began=_iso(turn.began), ended=_iso(ended), course=course,
+            hung_seconds=self._hung_seconds(gap) if is_hung else None, cause=cause,
+            cure=self._cure(course, gap, cause) if is_hung else None, traces=tuple(self._traces(gap)),
+            began_seconds=turn.began,
+        )  # fmt: skip
+
+    def _course(self, gap: _Gap | None) -> Course:
+        turn = self.turn
+        if turn.is_last:
+            if self.is_complete:
+                return Course.HUNG_THEN_CURED if gap is not None else Course.COMPLETED
+            if gap is not None and gap.until >= self.now - 1:
+                return Course.HUNG_STILL
+            return Course.HUNG_STILL if self._stands_still() else Course.UNDER_WAY
+        if gap is not None:
+            return Course.HUNG_THEN_CURED
+        if turn.began is None or turn.until is None:
+            return Course.NOT_SEEN
+        if self._is_told_done():
+            return Course.COMPLETED
+        seconds = turn.until - turn.began
+        is_told = self._has_events() or self._is_incomplete() or seconds < self._least_seconds()
+        return Course.OVERTAKEN if is_told and seconds < HUNG_SECONDS else Course.NOT_SEEN
+
+    def _least_seconds(self) -> float:
+        """What it takes at least: a step's pods come when those of the step before are Ready. 0 where no pod tells its start-up."""
+        workload = self.workload
+        taken = [start_seconds(pod, pod.scheduled_at) for pod in self._pods_of_all()]
+        least = min((seconds for seconds in taken if seconds is not None), default=0.0)
+        surge, unavailable = rolling_limits(workload) if self.turn.is_of_sets else (0, 1)
+        return least * -(-workload.replicas // max(1, surge + unavailable))
+
+    def _stands_still(self) -> bool:
+        workload = self.workload
+        is_waiting = workload.strategy.kind == ON_DELETE or workload.is_paused
+        return is_waiting or workload.conditions.get("Progressing") == OVERDUE or self._idle_without_begin()
+
+    def _idle_without_begin(self) -> bool:
+        """Of a rollout whose begin isn't shown: whether its pods have stood still."""
+        if self.turn.began is not None:
+            return False
+        moved = [at for pod in self.turn.pods for at in (pod.created_at, _ready(pod)) if at is not None]
+        moved += [one.at for one in self.scalings]
+        last = max(moved, default=None)
+        return last is not None and self.now - last >= max(
+            HUNG_SECONDS, _START_UPS * self._longest_start((last, self.now))
+        )
+
+    def _is_incomplete(self) -> bool:
+        """Whether pods of an earlier revision, older than this one, still stand: it never replaced them all."""
+        began, older = self.turn.began, set(self.turn.older)
+        if began is None:
+            return False
+        pods = self._every_pod()
+        for one in sets_by_owner(self.cluster).get(self.workload.uid, []):
+            pods = [*pods, *(owned_pods(self.cluster, one.uid) if one.name in older else ())]
+        return any((pod.created_at or began) < began for pod in pods)
+
+    def _is_told_done(self) -> bool:
+        """Of one that another followed: whether its events say that the old pods went, and that each new one has started."""
+        if not self._has_events() or self._is_incomplete():
+            return False
+        turn = self.turn
+        own = set(pods_told_of(self.cluster, turn))
+        if any(event.object_name in own for event, _ in warnings_in(self.events, turn.began or 0.0, self.now)):
+            return False
+        started = {event.object_name for event in self.events if event.reason == "Started"}
+        if not own or not own <= started:
+            return False
+        if not turn.is_of_sets:
+            return True
+        downs = {
+            one.name: one.after
+            for one in self.scalings
+            if not one.is_up and self._is_within(one.at) and one.name != turn.part
+        }
+        return bool(downs) and not any(downs.values())
+
+    # ── what is said of it ───────────────────────────────────────────────────────────────────────────────────────────
+    def _ended(self, course: Course) -> float | None:
+        if not self.turn.is_last:
+            return self.turn.until
+        if course in GOING:
+            return None
+        if self.until is not None:
+            return self.until
+        return max((at for pod in self.pods if (at := _ready(pod)) is not None), default=None)
+
+    def _hung_seconds(self, gap: _Gap | None) -> HungSeconds | None:
+        if gap is None:
+            return None
+        most = gap.until - gap.since
+        return HungSeconds(least=round(most if gap.least is None else gap.least), most=round(most))
+
+    def _cause(self, gap: _Gap | None) -> Cause:
+        workload, turn = self.workload, self.turn
+        if workload.strategy.kind == ON_DELETE:
+            return Cause.OTHER
+        since, until = (gap.since, gap.until) if gap is not None else (turn.began or 0.0, self.until or self.now)
+        pods = (gap.pods if gap is not None else ()) or tuple(pod for pod in turn.pods if not pod.is_ready)
+        found = first_of(of_pod(self.cluster, pod) for pod in pods)
+        if found is Cause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
+            found = of_refusal(workload.refusal_message)
+        if found is Cause.NOT_SEEN:
+            found = first_of(cause for _, cause in warnings_in(self.events, since, until))
+        is_paused = turn.is_last and not self.is_complete and workload.is_paused
+        return Cause.PAUSED if is_paused and found is Cause.NOT_SEEN else found
+
+    def _cure(self, course: Course, gap: _Gap | None, cause: Cause | None) -> Cure:
+        if course is Course.HUNG_STILL:
+            return Cure.NONE
+        if not self.turn.is_last:
+            is_ended = gap is None or self.turn.until is None or gap.until >= self.turn.until - AT_ONCE_SECONDS
+            if is_ended:
+                return Cure.ROLLED_BACK if self.later and self.later[0].is_again else Cure.NEW_REVISION
+        if cause is Cause.QUOTA:
+            return Cure.QUOTA_RAISED
+        if cause in (Cause.NEVER_READY, Cause.CRASH_LOOP, Cause.IMAGE_PULL, Cause.ADMISSION_REFUSED, Cause.PAUSED):
+            return Cure.OTHER
+        return self._cure_of_room(gap)
+
+    def _cure_of_room(self, gap: _Gap | None) -> Cure:
+        pods = gap.pods if gap is not None else ()
+        if any(came_with_node(self.cluster, pod) for pod in pods) or (gap is not None and self._went_to_new_node(gap)):
+            return Cure.NODE_ADDED
+        if gap is not None and self._old_went_first(gap):
+            return Cure.STRATEGY_CHANGED
+        if any(a_pod_ended_before(self.cluster, pod) for pod in pods) or self._others_went(pods):
+            return Cure.ROOM_FREED
+        return Cure.NOT_SEEN
+
+    def _went_to_new_node(self, gap: _Gap) -> bool:
+        """Whether a pod that is gone was scheduled to a node that had just registered, which may be gone too."""
+        added = {
+            event.object_name: event.first_seen_at
+            for event in self.cluster.snapshot.events
+            if event.object_kind == NODE.name and event.reason == "RegisteredNode" and event.first_seen_at is not None
+        }
+        for event in self.events:
+            if event.reason == "Scheduled" and (at := event.first_seen_at) is not None and gap.since < at <= gap.until:
+                registered = added.get(event.message.rpartition(" to ")[2].strip())
+                if registered is not None and -1 <= at - registered <= 3 * AT_ONCE_SECONDS:
+                    return True
+        return False
+
+    def _old_went_first(self, gap: _Gap) -> bool:
+        """Whether old pods went though no new one had got Ready: what it didn't allow before, and does now."""
+        return any(
+            not one.is_up and one.name != self.turn.part and gap.since < one.at <= gap.until and not self._got_ready_before(one.at)
+            for one in self.scalings
+        )  # fmt: skip
+
+    def _got_ready_before(self, at: float) -> bool:
+        return any((ready := _ready(pod)) is not None and ready <= at for pod in self.pods)
+
+    def _others_went(self, pods: Sequence[Pod]) -> bool:
+        """Whether another workload's pods ended just before one of these was scheduled."""
+        ends = [
+            event.last_seen_at or 0.0 for event in self.cluster.snapshot.events
+            if event.reason in ("Killing", "SuccessfulDelete", "Preempted", "Evicted")
+        ]  # fmt: skip
+        placed = [pod.scheduled_at for pod in pods if pod.scheduled_at is not None]
+        return any(-1 <= at - end <= 3 * AT_ONCE_SECONDS for at in placed for end in ends)
+
+    def _traces(self, gap: _Gap | None) -> Iterator[str]:
+        turn, kind = self.turn, REPLICA_SET.name if self.turn.is_of_sets else "ControllerRevision"
+        if turn.made_at is not None:
+            again = ", used again" if turn.is_again else ""
+            yield f"{kind} {turn.part} was made {_iso(turn.made_at)}{again}"
+        for pod in (gap.pods if gap is not None else ())[:3]:
+            yield f"Pod {pod.name} was made {_iso(pod.created_at)}, Ready {_iso(_ready(pod)) or 'not yet'}"
+        if gap is not None and turn.is_of_sets and self.workload.conditions.get("Progressing") == OVERDUE:
+            yield f"{self.workload.key} says ProgressDeadlineExceeded since {_iso(self.workload.progressing_since)}"
+        if gap is not None:
+            seen = {event.reason: event for event, _ in warnings_in(self.events, gap.since, gap.until)}
+            yield from (f"Event {reason} of {event.object_kind} {event.object_name}" for reason, event in seen.items())
+
+
+def _ordinal(pod: Pod) -> int:
+    text = pod.name.rpartition("-")[2]
+    return int(text) if text.isascii() and text.isdecimal() else -1
+
+
+def _ready(pod: Pod) -> float | None:
+    return pod.ready_at if pod.is_ready else None
+
+
+def _iso(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

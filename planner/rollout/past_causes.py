@@ -1,0 +1,211 @@
+"""Why a rollout hung, and what ended it: told from what pods, conditions and events still say, and "not seen" where nothing does.
+
+Sources: kubernetes `pkg/scheduler/framework/types.go` `FitError` (the words of a pod that waits), `pkg/scheduler/framework/plugins/*` (each
+filter's words); `pkg/controller/replicaset/replica_set.go` `manageReplicas` and `pkg/controller/controller_utils.go` (FailedCreate);
+`staging/src/k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go` (``exceeded quota``); `pkg/kubelet/events/event.go`,
+`pkg/kubelet/images/types.go`, `pkg/kubelet/container/sync_result.go` (BackOff, Failed, Unhealthy and a container's waiting reasons).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import Final
+
+from planner.kubernetes.records import Event, Node, Pod
+from planner.scheduling.cluster import Cluster, once_at_any_size
+from planner.scheduling.shape import Static, compile_shape
+
+AT_ONCE_SECONDS: Final = 10.0
+"""What follows from something comes within it: a scheduler tries a pod again at once, and after 10 s at the latest
+(kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go` `DefaultPodMaxBackoffDuration`)."""
+
+
+class Cause(StrEnum):
+    NO_ROOM = "no_room"
+    QUOTA = "quota"
+    SELECTOR_OR_TAINT = "selector_or_taint"
+    NEVER_READY = "never_ready"
+    CRASH_LOOP = "crash_loop"
+    IMAGE_PULL = "image_pull"
+    ZONE_VOLUME = "zone_volume"
+    PAUSED = "paused"
+    ADMISSION_REFUSED = "admission_refused"
+    OTHER = "other"
+    NOT_SEEN = "not_seen"
+
+
+class Cure(StrEnum):
+    ROLLED_BACK = "rolled_back"
+    NEW_REVISION = "new_revision"
+    ROOM_FREED = "room_freed"
+    NODE_ADDED = "node_added"
+    QUOTA_RAISED = "quota_raised"
+    STRATEGY_CHANGED = "strategy_changed"
+    OTHER = "other"
+    NONE = "none"
+    NOT_SEEN = "not_seen"
+
+
+WORDS: Final = {
+    Cause.NO_ROOM: "a pod of it finds no room", Cause.QUOTA: "a quota refuses its pods",
+    Cause.SELECTOR_OR_TAINT: "no node passes a pod's selectors and tolerations", Cause.NEVER_READY: "its pods run and don't get Ready",
+    Cause.CRASH_LOOP: "its containers crash", Cause.IMAGE_PULL: "its image can't be pulled",
+    Cause.ZONE_VOLUME: "a pod's volume is where it may not run", Cause.PAUSED: "it is paused",
+    Cause.ADMISSION_REFUSED: "the API server refuses its pods",
+}  # fmt: skip
+"""What is said of one that stands still."""
+_PULLS: Final = frozenset(
+    {
+        "ImagePullBackOff",
+        "ErrImagePull",
+        "InvalidImageName",
+        "ErrImageNeverPull",
+        "ImageInspectError",
+        "RegistryUnavailable",
+    }
+)
+_OWN_WORDS: Final = (
+    "didn't match Pod's node affinity",
+    "untolerated taint",
+    "were unschedulable",
+    "requested node name",
+)
+_VOLUME_WORDS: Final = (  # `plugins/volumebinding/binder.go` `ErrReasonNodeConflict`, before 1.31 and since; `plugins/volumezone`
+    "volume node affinity conflict", "PersistentVolume's node affinity", "no available volume zone",
+)  # fmt: skip
+_ROOM_WORDS: Final = (
+    "Insufficient ", "Too many pods", "free ports", "anti-affinity", "topology spread", "pod affinity", "cannot allocate", "exceed max volume count",
+)  # fmt: skip
+_PREEMPTION: Final = re.compile(r"\s*(no new claims to deallocate, )?preemption: .*", re.DOTALL)
+_RANK: Final = (
+    Cause.QUOTA, Cause.ADMISSION_REFUSED, Cause.IMAGE_PULL, Cause.CRASH_LOOP, Cause.ZONE_VOLUME, Cause.NO_ROOM,
+    Cause.SELECTOR_OR_TAINT, Cause.OTHER, Cause.NEVER_READY,
+)  # fmt: skip
+"""Of several the first: a container that crashes isn't Ready either."""
+
+
+def of_scheduler(message: str) -> Cause:
+    """``0/2 nodes are available: 2 Insufficient nvidia.com/gpu. …``. Where a volume is elsewhere than the pod's selector lets it, that; else
+    room before the pod's own choice: on nodes that it may not use it needs none."""
+    words = _PREEMPTION.sub("", message)
+    lacks_room, is_choosy = (any(one in words for one in some) for some in (_ROOM_WORDS, _OWN_WORDS))
+    if any(one in words for one in _VOLUME_WORDS) and (is_choosy or not lacks_room):
+        return Cause.ZONE_VOLUME
+    if lacks_room:
+        return Cause.NO_ROOM
+    return Cause.SELECTOR_OR_TAINT if is_choosy else Cause.OTHER
+
+
+def of_refusal(message: str) -> Cause:
+    """Of a pod that the API server refuses."""
+    return Cause.QUOTA if "exceeded quota" in message or "failed quota" in message else Cause.ADMISSION_REFUSED
+
+
+def of_event(event: Event) -> Cause | None:
+    """What a warning tells; None where it tells nothing about why a pod isn't there or isn't Ready."""
+    if event.reason == "FailedScheduling":
+        return of_scheduler(event.message)
+    if event.reason == "FailedCreate":
+        return of_refusal(event.message)
+    if event.reason in ("BackOff", "Failed"):
+        is_pull = "pull" in event.message.lower() or any(one in event.message for one in _PULLS)
+        return Cause.IMAGE_PULL if is_pull else Cause.CRASH_LOOP
+    if event.reason == "Unhealthy":
+        return Cause.NEVER_READY if event.message.startswith(("Readiness", "Startup")) else Cause.CRASH_LOOP
+    if event.reason in ("FailedAttachVolume", "FailedMount"):
+        return Cause.OTHER
+    return None
+
+
+def of_pod(cluster: Cluster, pod: Pod) -> Cause | None:
+    """Why a pod that isn't Ready isn't, or why one that was late was; None where it doesn't show it any more."""
+    if pod.unschedulable_message:
+        return of_scheduler(pod.unschedulable_message)
+    for container in pod.containers:
+        if container.state == "waiting" and container.reason in _PULLS:
+            return Cause.IMAGE_PULL
+        if container.state == "waiting" and container.reason in ("CrashLoopBackOff", "RunContainerError"):
+            return Cause.CRASH_LOOP
+        if container.state == "waiting" and container.reason.startswith("Create"):
+            return Cause.OTHER
+    if any(container.restart_count and container.last_finished_at is not None for container in pod.containers):
+        return Cause.CRASH_LOOP
+    if waited_for_room(pod):
+        return of_its_node(cluster, pod)
+    runs = [one.started_at for one in pod.containers if one.state == "running" and one.started_at is not None]
+    if runs and not pod.is_ready:
+        return Cause.NEVER_READY
+    ready = pod.ready_at
+    is_late = ready is not None and bool(runs) and ready - max(runs) >= HUNG_SECONDS
+    return Cause.NEVER_READY if is_late else None
+
+
+HUNG_SECONDS: Final = 20.0
+"""So long nothing moves in a rollout that hangs, at least."""
+
+
+def waited_for_room(pod: Pod) -> bool:
+    """Whether a pod that has a node now was made long before it got it."""
+    if pod.created_at is None or pod.scheduled_at is None or not pod.node_name:
+        return False
+    return pod.scheduled_at - pod.created_at >= HUNG_SECONDS
+
+
+def of_its_node(cluster: Cluster, pod: Pod) -> Cause | None:
+    """Of a pod that waited, by the node that it got: one that was made meanwhile, or where a Job's pod ended. Where no older node
+    would have passed its selectors and tolerations, they were what it waited for."""
+    if came_with_node(cluster, pod):
+        shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+        nodes = cluster.snapshot.nodes
+        older = [place for place, node in enumerate(nodes) if not _is_younger(node, pod)]
+        is_theirs = any(int(shape.static[place]) in (Static.PASSES, Static.CORDONED) for place in older)
+        return Cause.NO_ROOM if is_theirs else Cause.SELECTOR_OR_TAINT
+    return Cause.NO_ROOM if a_pod_ended_before(cluster, pod) else None
+
+
+def _is_younger(node: Node, pod: Pod) -> bool:
+    return node.created_at is not None and pod.created_at is not None and node.created_at > pod.created_at
+
+
+def came_with_node(cluster: Cluster, pod: Pod) -> bool:
+    """Whether a pod was scheduled as soon as the node that it is on was there."""
+    node = next((one for one in cluster.snapshot.nodes if one.name == pod.node_name), None)
+    if node is None or node.created_at is None or pod.scheduled_at is None or not _is_younger(node, pod):
+        return False
+    return pod.scheduled_at - node.created_at <= 3 * AT_ONCE_SECONDS
+
+
+def a_pod_ended_before(cluster: Cluster, pod: Pod) -> bool:
+    """Whether a pod of a Job ended on its node just before it was scheduled there."""
+    at = pod.scheduled_at
+    return at is not None and any(
+        -1 <= at - ended <= AT_ONCE_SECONDS for ended in _ends(cluster).get(pod.node_name, ())
+    )
+
+
+@once_at_any_size
+def _ends(cluster: Cluster) -> dict[str, list[float]]:
+    """Node → when pods that came to their end did."""
+    found: dict[str, list[float]] = {}
+    for pod in cluster.snapshot.pods:
+        ends = [one.finished_at for one in pod.containers if one.state == "terminated" and one.finished_at is not None]
+        if pod.is_terminal and pod.node_name and ends:
+            found.setdefault(pod.node_name, []).append(max(ends))
+    return found
+
+
+def first_of(causes: Iterable[Cause | None]) -> Cause:
+    """That of several which explains the others."""
+    some = {cause for cause in causes if cause is not None}
+    return next((cause for cause in _RANK if cause in some), Cause.NOT_SEEN)
+
+
+def warnings_in(events: Sequence[Event], since: float, until: float) -> Iterator[tuple[Event, Cause]]:
+    """Those that were seen between two times and tell a cause."""
+    for event in events:
+        cause, last = of_event(event), event.last_seen_at
+        first = event.first_seen_at if event.first_seen_at is not None else last
+        if cause is not None and last is not None and first is not None and last >= since - 1 and first <= until + 1:
+            yield event, cause
