@@ -54,7 +54,7 @@ def new_nodes_of(
 def _topology_keys(spec: PodSpec) -> tuple[str, ...]:
     """Labels by which its spread and its affinity tell nodes apart, but for those that each node has of its own or `zone` reads."""
     terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
-    keys = {one.topology_key for one in (*spec.topology_spread, *terms)}
+    keys = {*(one.topology_key for one in spec.topology_spread), *(one.topology_key for one in terms)}
     return tuple(sorted(key for key in keys if key != HOSTNAME and not key.endswith(("/zone", "/region"))))
 
 
