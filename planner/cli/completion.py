@@ -9,7 +9,7 @@ from click.shell_completion import get_completion_class
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> int:
-    r"""A script for bash, zsh or fish that completes commands and options.
+    r"""A script for bash, zsh or fish that completes commands, options, and workloads, namespaces and pools of the named file.
 
     \b
     bash: add to ~/.bashrc: source <(headroom completion bash)

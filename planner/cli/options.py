@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.records import Record
@@ -21,17 +22,33 @@ _MOST_SHOWN: Final = 15
 """Options of a command's short help, ``--help`` and ``--help-all`` among them: a screen."""
 _LONG: Final = 240  # letters: some four lines of a screen
 _ALL: Final = "planner.cli.options.all"
+_WORDS: Final = "planner.cli.options.words"
 OLD_FLAGS: Final = {"--extra-gpus": "--weigh-extra-gpus"}
 """Options by the names they had, which go on working in scripts."""
 
 
 class HeadedOption(click.Option):
-    """An option that knows its heading in the long help, and whether the short one names it."""
+    """An option that knows its heading in the long help, whether the short one names it, and which names of the cluster it takes."""
 
-    def __init__(self, *names: Any, heading: str = "", is_everyday: bool = False, **attributes: Any) -> None:
+    def __init__(
+        self, *names: Any, heading: str = "", is_everyday: bool = False, takes: str = "", **attributes: Any
+    ) -> None:
         super().__init__(*names, **attributes)
         self.heading = heading
         self.is_everyday = is_everyday
+        self.takes = takes
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Of what names workloads, namespaces or pools those of the cluster that stands before it."""
+        if not self.takes:
+            return super().shell_complete(ctx, incomplete)
+        from planner.cli import cluster_names
+
+        every = [cluster_names.names_in(word) for word in ctx.meta.get(_WORDS, ()) if not word.startswith("-")]
+        names = next(filter(None, every), {}).get(self.takes, [])
+        if self.takes == cluster_names.WORKLOADS:
+            return [CompletionItem(one) for one in cluster_names.written_forms(names, incomplete)]
+        return [CompletionItem(one) for one in names if one.startswith(incomplete)]
 
 
 def option(heading: str, *names: str, is_everyday: bool = False, **attributes: Any) -> Options:
@@ -56,6 +73,9 @@ class ShortHelp(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Old names of options are read as those of today."""
         words = [word.partition("=") for word in args]
+        ctx.meta[_WORDS] = tuple(
+            args
+        )  # an option whose value is being completed ends the parsing before CLUSTER is known
         return super().parse_args(ctx, ["".join((OLD_FLAGS.get(name, name), *more)) for name, *more in words])
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -196,6 +216,10 @@ def many(given: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
+_TAKES: Final = {"--namespace": "namespaces", "--pool": "pools"}
+"""Options → which names of the cluster they take, for completion."""
+
+
 def _option(one: Setting) -> Options:
     names = [*filter(None, [one.short]), one.flag]
     if one.kind is bool and one.default:
@@ -210,7 +234,14 @@ def _option(one: Setting) -> Options:
     elif one.parse is None and one.kind in (int, float):
         kind = _Number(one)
     more: dict[str, Any] = {"is_flag": True} if one.kind is bool else {"type": kind, "multiple": one.is_many}
-    more |= {"hidden": one.is_hidden, "cls": HeadedOption, "is_everyday": one.is_everyday, "heading": one.heading}
+    takes = "workloads" if one.is_workload else _TAKES.get(one.flag, "")
+    more |= {
+        "hidden": one.is_hidden,
+        "cls": HeadedOption,
+        "is_everyday": one.is_everyday,
+        "heading": one.heading,
+        "takes": takes,
+    }
     return click.option(*names, one.name, default=None, metavar=one.form or None, help=_help(one), **more)
 
 

@@ -15,14 +15,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.shell_completion import ShellComplete
 
 from planner.cli import COMMANDS, headroom, kubectl_plugin, main, plugin
 from planner.cli.output import write_file
 from planner.ground.errors import InputError
 from planner.ground.records import replace
-from planner.kubernetes.records import FrozenMap, Presence
+from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.questions.doctor import DoctorSettings, Weight, answer
-from planner.sources import demo
+from planner.sources import cluster, demo
 from planner.sources.limits import LIMITS
 from tests.builders.objects import node
 from tests.sources import kubeconfigs
@@ -205,6 +206,52 @@ def test_bash_completes_commands_and_options() -> None:
     assert completed("headroom", "ga") == ["gate"]
     assert "--policy" in completed("headroom", "gate", "--pol")
     assert completed("headroom", "overview", "demo", "-o", "ya") == ["yaml"]
+
+
+def completions(*words: str) -> list[str]:
+    complete = ShellComplete(headroom, {}, "headroom", "_HEADROOM_COMPLETE")
+    return [one.value for one in complete.get_completions(list(words[:-1]), words[-1])]
+
+
+def test_completion_names_what_the_cluster_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert completions("rollout", "demo", "-w", "llm") == ["llm-canary", "llm-lab/llm-canary", "llm-serve"]
+    assert "prod/llm-serve" in completions("rollout", "demo", "-w", "")
+    assert completions("rollout", "demo", "-w", "prod/llm") == ["prod/llm-serve"]
+    assert completions("rollout", "demo", "-w", "Deployment/prod/llm") == ["deployment/prod/llm-serve"]
+    assert completions("overview", "demo", "-n", "pr") == ["prod"]
+    assert completions("overview", "demo", "--pool", "gpu-a") == ["gpu-a100"]
+    assert completions("rollout", "-w", "llm") == []  # of no cluster
+    assert completions("rollout", "context:nowhere", "-w", "llm") == []  # no key asks a server
+    assert completions("rollout", str(tmp_path / "none.json"), "-w", "llm") == []
+
+
+def a_deployment(name: str) -> dict[str, object]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "main", "image": "x"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": "ml", "uid": name}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def test_completion_reads_a_file_once_and_anew_where_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file, reads = tmp_path / "cluster.json", list[str]()
+    read = cluster.read_cluster
+
+    def counted(spec: str) -> Snapshot:
+        reads.append(spec)
+        return read(spec)
+
+    monkeypatch.setattr(cluster, "read_cluster", counted)
+    for names in (["worker"], ["worker", "writer"]):
+        file.write_text(json.dumps({"kind": "List", "items": [node("gpu-0"), *map(a_deployment, names)]}))
+        for _ in range(2):
+            assert completions("rollout", str(file), "-w", "w") == names
+    assert reads == [str(file)] * 2
+    kept = list((tmp_path / "cache").rglob("*.json"))
+    assert [one.stat().st_mode & 0o077 for one in kept] == [0, 0]
 
 
 # ── doctor ───────────────────────────────────────────────────────────────────────────────────────────────────────────
