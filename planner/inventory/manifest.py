@@ -44,7 +44,7 @@ from planner.kubernetes.autoscalers import AUTOSCALERS, acting, autoscalers_of, 
 from planner.kubernetes.commands import command
 from planner.kubernetes.composed import Composed, FoundSet, ray_workers_at_most
 from planner.kubernetes.jobs import wanted_pods
-from planner.kubernetes.kinds import POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
+from planner.kubernetes.kinds import LEADER_WORKER_SET, POD, REPLICA_SET, ROLLOUT, WORKLOADS, kind_in
 from planner.kubernetes.owners import held_below
 from planner.kubernetes.pod_templates import (
     Gang,
@@ -597,7 +597,10 @@ def _placed(
         return _there(one, sets, row, known)
     if isinstance(known, Course):
         return _of_course(known, row, metadata, other_scheduler(row, one))
-    if more := untold(row, one):
+    more, exclusive = untold(row, one), _labels(metadata, "annotations").get(LWS_EXCLUSIVE, "")
+    if kind == LEADER_WORKER_SET.name and exclusive:
+        more = replace(more, places=tuple(place for place in more.places if place != _EXCLUSIVE[0]))
+    if more:
         resolved = runtimes.resolved(one, row) if runtimes is not None else None
         if resolved is not None:
             return _placed(row, resolved, number, snapshot, was=was)
@@ -616,7 +619,7 @@ def _placed(
         sets=tuple(sets), gang=row.gang, groups=groups, resource=resource_of(row) if metadata.get("name") else "",
         waits=() if idle else waits_of(row, read, groups), idle=idle, assumes=assumed_of(row, one),
         gpus_at_most=_gpus_at_most(shared, row, one),
-        scheduler=other_scheduler(row, one),
+        scheduler=other_scheduler(row, one), exclusive=exclusive if kind == LEADER_WORKER_SET.name else "",
     )  # fmt: skip
     found_one = _placed_as(kind, namespace, metadata, placed, placed.pods)
     return replace(found_one, workload=replace(found_one.workload, annotations=_labels(metadata, "annotations")))
@@ -872,7 +875,7 @@ def _told(found: PlacedWorkload) -> list[Finding]:
 
 def _told_in_part(key: str, more: Untold, told_gpus: int = 0) -> UnknownObject:
     """Pods of a known kind that its own fields don't tell: from a runtime, a preset, a place that isn't known; `told_gpus` they do."""
-    if more.places and all(place.startswith(_EXCLUSIVE) for place in more.places):
+    if more.places and all(place.startswith(_EXCLUSIVE[1]) for place in more.places):
         return _unknown("exclusive new", key, gpus=max(_most(more), told_gpus), fields=words.listing(more.places))
     notes = [place for place in more.places if "annotations[" in place or "labels[" in place]
     gpus = max(_most(more), told_gpus)

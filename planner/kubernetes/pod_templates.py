@@ -185,6 +185,7 @@ class Placed(Record):
     `idle`: why it makes none now; `is_assumed`: that it changes nothing hangs on what was applied before.
     `beside`, `uncounted`: pods that Kueue counts as well, and why it counts others than these; `not_taken`: why its webhook refuses it.
     `never`: why what it asks for never comes, as a sentence without a full stop, "" where it may.
+    `exclusive`: the node label of whose values each group has one for itself, "" where it shares them (LeaderWorkerSet).
     `old`: the pods of the same object that the new ones take the place of; `leaving`: the uids of those that go first;
     `scheduler`: who places its pods, "" whom they name; `assumes`: what of its pods isn't counted, `gpus_at_most`: that they may come to ask for by it; `rules`, `course`: of one that is there, by whose rules it changes, and how, as a sentence without a full stop.
     """
@@ -207,6 +208,7 @@ class Placed(Record):
     rules: str = ""
     course: str = ""
     never: str = ""
+    exclusive: str = ""
 
     @property
     def is_unchanged(self) -> bool:

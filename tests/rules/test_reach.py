@@ -115,13 +115,44 @@ def test_a_pool_whose_machine_is_too_small_is_named(machine: str, cpu: str, verd
     assert (said in text(doors.gate, "x").replace("\n", " ")) is is_named
 
 
-@pytest.mark.parametrize("annotation", ["", "leaderworkerset.sigs.k8s.io/exclusive-topology"])
-def test_exclusive_topology_of_a_new_leader_worker_set_is_said_to_be_not_modelled(annotation: str) -> None:
-    spec = {"replicas": 1, "leaderWorkerTemplate": {"size": 1, "workerTemplate": {"spec": pod_spec(cpu="1")}}}
-    notes_of = {"annotations": {annotation: "topology.kubernetes.io/zone"}} if annotation else {}
-    doors = ask_doors(cluster(), made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, **notes_of))
-    assert (doors.played is None) is bool(annotation)
-    assert ("is modelled for a LeaderWorkerSet that is there, and not for a new one" in doors.not_known) is bool(
-        annotation
+EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
+SUBGROUPS = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+
+
+def groups_of(number: int, size: int, *annotations: str) -> Item:
+    spec = {"replicas": number, "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": pod_spec(gpus=4)}}}
+    notes_of = {"annotations": dict.fromkeys(annotations, "topology.kubernetes.io/zone")} if annotations else {}
+    return made("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, **notes_of)
+
+
+def in_zones(*zones: str) -> Snapshot:
+    return snapshot(
+        *(node(f"n{i}", gpus=8, zone=zone) for i, zone in enumerate(zones)), pod("other", pod_spec(cpu="100m"), on="n0")
     )
+
+
+@pytest.mark.parametrize(
+    ("zones", "number", "annotations", "verdict", "placed"),
+    [
+        (("a", "a"), 2, (EXCLUSIVE,), Verdict.STUCK, "1 of its 2 groups are placed whole"),  # one zone, two groups
+        (("a", "a"), 2, (), Verdict.COMPLETES, ""),  # shared
+        (("a", "a", "b", "b"), 2, (EXCLUSIVE,), Verdict.COMPLETES, ""),
+        (("a", "b"), 2, (EXCLUSIVE,), Verdict.COMPLETES, ""),  # two pods of 4 GPUs fit one node
+        (("", ""), 1, (EXCLUSIVE,), Verdict.STUCK, "0 of its 1 groups are placed whole"),  # no node has the label
+    ],
+)
+def test_exclusive_topology_of_a_new_leader_worker_set_is_played(
+    zones: tuple[str, ...], number: int, annotations: tuple[str, ...], verdict: Verdict, placed: str
+) -> None:
+    """`real-lws-exclusive-topology-new`: each group has a zone for itself."""
+    doors = ask_doors(in_zones(*zones), groups_of(number, 2, *annotations))
+    assert doors.rollout.verdict is verdict
+    assert [one.verdict for one in doors.gate.workloads] == [verdict]
+    assert placed in str(doors.rollout.sentence)
+
+
+def test_exclusive_topology_of_subgroups_of_a_new_one_is_said_to_be_not_modelled() -> None:
+    doors = ask_doors(in_zones("a", "b"), groups_of(1, 2, SUBGROUPS))
+    assert doors.played is None
+    assert "is modelled for a LeaderWorkerSet that is there, and not for a new one" in doors.not_known
     assert "another object" not in doors.not_known

@@ -380,13 +380,13 @@ class LeaderWorkerSetController(RolloutController):
     # ── pods ────────────────────────────────────────────────────────────────────────────────────────────────────────
     def leader_of(self, template: Template, ordinal: int, name: str, *, is_new: bool) -> tuple[Labels, PodSpec]:
         """A leader's labels and spec, as the webhook makes them."""
-        group = _group_key(self.workload.namespace, name)
+        group = group_key(self.workload.namespace, name)
         labels = {**template.labels, LWS_GROUP_INDEX: str(ordinal), LWS_GROUP_KEY: group}
         labels.setdefault(LWS_REVISION, self.revision if is_new else self.old_revision)
         spec = template.spec
         topology = self.workload.annotations.get(LWS_EXCLUSIVE)
         if topology:
-            spec = _exclusive(spec, LWS_GROUP_KEY, group, topology)
+            spec = exclusively(spec, LWS_GROUP_KEY, group, topology)
         if self.groups.sub_group_size and self.groups.sub_group_kind != "LeaderExcluded":
             labels, spec = self._in_sub_group(labels, spec, name, "0")
         return FrozenMap(labels), spec
@@ -398,7 +398,7 @@ class LeaderWorkerSetController(RolloutController):
             **one.template.labels,
             LWS_NAME: self.workload.name,
             LWS_GROUP_INDEX: str(leader.ordinal),
-            LWS_GROUP_KEY: _group_key(leader.namespace, leader.name),
+            LWS_GROUP_KEY: group_key(leader.namespace, leader.name),
             LWS_REVISION: one.revision,
             LWS_WORKER_INDEX: str(index),
         }
@@ -428,10 +428,10 @@ class LeaderWorkerSetController(RolloutController):
     def _in_sub_group(
         self, labels: dict[str, str], spec: PodSpec, leader: str, index: str
     ) -> tuple[dict[str, str], PodSpec]:
-        key = _group_key(leader, index)
+        key = group_key(leader, index)
         topology = self.workload.annotations.get(LWS_SUBGROUP_EXCLUSIVE)
         labels = {**labels, LWS_SUBGROUP_INDEX: index, LWS_SUBGROUP_KEY: key}
-        return labels, _exclusive(spec, LWS_SUBGROUP_KEY, key, topology) if topology else spec
+        return labels, exclusively(spec, LWS_SUBGROUP_KEY, key, topology) if topology else spec
 
 
 _IMAGE = re.compile(r"(?:^|/)lws(?:-controller)?:v?(\d+)\.(\d+)")
@@ -449,12 +449,12 @@ def _next_revision(revision: str) -> str:
     return NEW_REVISION if revision != NEW_REVISION else f"{NEW_REVISION}-2"
 
 
-def _group_key(namespace: str, name: str) -> str:
+def group_key(namespace: str, name: str) -> str:
     """`genGroupUniqueKey`."""
     return sha1(f"{namespace}/{name}".encode(), usedforsecurity=False).hexdigest()
 
 
-def _exclusive(spec: PodSpec, label: str, value: str, topology: str) -> PodSpec:
+def exclusively(spec: PodSpec, label: str, value: str, topology: str) -> PodSpec:
     """`SetExclusiveAffinities`: together with its own, apart from all others'."""
     own = LabelSelector(match_expressions=(Requirement(key=label, operator="In", values=(value,)),))
     others = LabelSelector(

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from planner.ground.records import replace
+from planner.ground.vocabulary import LWS_GROUP_KEY
 from planner.kubernetes.pod_templates import Gang, Placed
-from planner.kubernetes.records import PodsAlike, Workload
+from planner.kubernetes.records import FrozenMap, PodsAlike, PodSpec, Workload
+from planner.rollout.controllers.leader_worker_set import exclusively, group_key
 from planner.rollout.controllers.protocol import RolloutController
 from planner.rollout.simulation import Simulation
 from planner.scheduling.pod import LivePod
@@ -29,6 +32,9 @@ class PlacedController(RolloutController):
         self._to_make = deque[PodsAlike]()  # of the group that has begun, pod by pod
         self._refused_at = -2  # tick
         self._leaving: list[LivePod] | None = None
+        self._led: list[
+            tuple[LivePod, list[LivePod]]
+        ] = []  # each group's leader and its workers, where groups are exclusive
 
     def objects(self, simulation: Simulation) -> Iterator[Workload]:
         """None: whose pods these are isn't played."""
@@ -40,6 +46,8 @@ class PlacedController(RolloutController):
             return False
         if self.placed.gang is Gang.IN_TURN:
             return not self.placed.idle and self._take_turns(simulation)
+        if self.placed.exclusive:
+            return not self.placed.idle and self._lead(simulation)
         groups = 0 if self.placed.idle else self.placed.groups
         is_turn = not self._to_make and self.begun < groups
         if is_turn and (self.placed.gang is not Gang.GROUP or all(pod.is_bound for pod in self.all_pods(simulation))):
@@ -61,6 +69,45 @@ class PlacedController(RolloutController):
         if pod is None:
             self._refused_at = simulation.clock.tick
         return pod is not None
+
+    def _lead(self, simulation: Simulation) -> bool:
+        """Leaders of all groups, each apart from all other groups' by the label; the workers of one that has a node where that label says
+        what its node's does. A node without the label gets no workers.
+
+        Source: lws `pkg/webhooks/pod_webhook.go` `SetExclusiveAffinities`, `pkg/controllers/pod_controller.go` `setControllerReferenceWithStatefulSet`.
+        """
+        if self._refused_at == simulation.clock.tick:
+            return False
+        (leader, *others), topology = self.placed.sets, self.placed.exclusive
+        workers = [alike for alike in others for _ in range(alike.count)]
+        before = len(self.all_pods(simulation))
+        while self.begun < self.placed.groups:
+            name = f"{self.name}-{self.begun}"
+            group = group_key(self.namespace, name)
+            spec = exclusively(leader.template.spec, LWS_GROUP_KEY, group, topology)
+            if (made := self._make_led(simulation, name, leader, group, spec)) is None:
+                break
+            self._led.append((made, []))
+            self.begun += 1
+        for head, mine in self._led:
+            value = simulation.cluster.nodes[head.node].labels.get(topology) if head.is_bound else None
+            for number in range(len(mine), len(workers) if value is not None else 0):
+                alike, group = workers[number], head.shape.labels[LWS_GROUP_KEY]
+                selector = FrozenMap({**alike.template.spec.node_selector, topology: str(value)})
+                spec = replace(alike.template.spec, node_selector=selector)
+                if (made := self._make_led(simulation, f"{head.name}-{number + 1}", alike, group, spec)) is None:
+                    break
+                mine.append(made)
+        return len(self.all_pods(simulation)) > before
+
+    def _make_led(
+        self, simulation: Simulation, name: str, one: PodsAlike, group: str, spec: PodSpec
+    ) -> LivePod | None:  # fmt: skip
+        labels = FrozenMap({**one.template.labels, LWS_GROUP_KEY: group})
+        pod = simulation.create(self.key, self.namespace, name, labels, spec, None, is_new=True)
+        if pod is None:
+            self._refused_at = simulation.clock.tick
+        return pod
 
     def _take_turns(self, simulation: Simulation) -> bool:
         """A pod of each set, the next when the one before has ended: whether each finds a node at all, however few run at once."""
@@ -90,6 +137,8 @@ class PlacedController(RolloutController):
     def whole_groups(self, simulation: Simulation) -> int:
         """Groups all of whose pods have nodes."""
         size = self.placed.group_size
+        if self.placed.exclusive:
+            return sum(len(mine) == size - 1 and all(pod.is_bound for pod in (head, *mine)) for head, mine in self._led)
         pods = sorted(self.all_pods(simulation), key=lambda pod: pod.number)
         starts = range(0, len(pods), size)
         return sum(len(pods[i : i + size]) == size and all(p.is_bound for p in pods[i : i + size]) for i in starts)
