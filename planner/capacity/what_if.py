@@ -522,13 +522,14 @@ def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
     """What the zone of a node that comes would decide, where nobody knows that zone; "" where it decides nothing. `made`: the upgrade
     with each in the zone of the one that it comes for.
 
-    GKE gives it that zone (`Cloud.surges_in_zone`); AKS spreads nodes over zones by best effort (Azure/AKS#2529, Azure/AKS#3292). So
-    the upgrade is played with the nodes that come in each zone of the pool.
+    GKE gives it that zone (`Cloud.surges_in_zone`); AKS spreads nodes over zones by best effort (Azure/AKS#2529, Azure/AKS#3292), all of
+    a pool's at once (blue-green, or a surge of 100%) no otherwise. So the upgrade is played with the nodes that come in each zone of the
+    pool.
     """
     members = [case.cluster.nodes[case.cluster.node_index[name]] for name in case.pool().nodes]
     zones = sorted({zone(node) for node in members} - {""})
     is_told = all((cloud := cloud_of(node)) is not None and cloud.surges_in_zone for node in members)
-    if is_told or len(zones) < 2 or not 0 < way.surge < len(members):
+    if is_told or len(zones) < 2 or not way.surge:
         return ""
     made = made or _upgraded(case, [step.run for step in upgrade_steps(case)], way.how, 0)
     for place in zones:
@@ -540,7 +541,7 @@ def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
                 count(number, "evicted pod waits", "evicted pods wait")
                 for number in (_most_unplaced(runs), made.unplaced)
             )
-            return f"the zone of the surge node{by}: in {place} {other_waits} for a node, in the zone of the node that goes {waits}"
+            return f"the zone of the surge {plural(way.surge, 'node', 'nodes')}{by}: in {place} {other_waits} for a node, in the zone of the node that goes {waits}"
     return ""
 
 

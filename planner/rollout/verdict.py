@@ -483,9 +483,13 @@ def _waits(run: Run, revision: Revision, waiting: list[LivePod]) -> Impasse:
     names = tuple(name for name in short if name != PODS)
     decisive = Counter(codes[matching].tolist())
     decisive.pop(Fails.NOTHING, None)
-    # of reasons that as many nodes have, room counts first: which node was looked at first tells nothing
+    # of reasons that as many nodes have room counts first in a change, whose old pods hold some, and last of what is new: which node was
+    # looked at first tells nothing
+    is_change = revision.before is not None
     commonest = max(
-        decisive, key=lambda code: (decisive[code], code == Fails.RESOURCES, -code), default=Fails.RESOURCES
+        decisive,
+        key=lambda code: (decisive[code], (code == Fails.RESOURCES) is is_change, -code),
+        default=Fails.RESOURCES,
     )
     if Fails.DEVICES in decisive and classes_without_devices(run.simulation.cluster, shape.devices):
         commonest = Fails.DEVICES  # whatever else some nodes lack, no room helps

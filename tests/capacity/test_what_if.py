@@ -17,7 +17,7 @@ from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits, UpgradeSettings, UpgradeStrategy, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import what_if
-from planner.questions.question import NOTHING
+from planner.questions.question import NOTHING, Given
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.in_flight import in_flight
@@ -268,6 +268,24 @@ def test_the_zone_of_a_surge_node_is_told_by_gke_alone(given: dict[str, Any], st
     else:
         with pytest.raises(NotKnownError, match="the zone of the surge node"):
             asked()
+
+
+@pytest.mark.parametrize(("given", "status"), SURGE_IN_A_ZONE)
+def test_where_all_nodes_come_at_once_the_zone_is_told_by_gke_alone(given: dict[str, Any], status: ExitStatus) -> None:
+    """Blue-green, and a surge of the whole pool: AKS spreads those over zones by best effort, too."""
+    cluster = snapshot(*zonal(**given))
+    pool = PoolLimits(
+        name="np1", source=LimitSource.GCLOUD,
+        upgrade=UpgradeSettings(strategy=UpgradeStrategy.BLUE_GREEN, max_surge=0),
+    )  # fmt: skip
+    for text, limits in (("upgrade:np1=surge:2,unavailable:0", ()), ("upgrade:np1", (pool,))):
+        found = what_if.QUESTION.answer(
+            cluster, what_if.WhatIfSettings(changes=parse_changes(text)), Given(limits=limits)
+        )
+        assert found.steps[0].mark == ("✓" if status is ExitStatus.ANSWERED else "?"), text
+        assert ("the zone of the surge nodes, which AKS chooses" in str(found.steps[0].sentence)) is (
+            status is ExitStatus.NOT_KNOWN
+        )
 
 
 def test_blue_green_needs_the_pool_twice() -> None:
