@@ -5,14 +5,15 @@ from pathlib import Path
 import streamlit as st
 
 from planner.questions import INDEX
-from planner.ui import errors, frame, inventory_view, link, live_view, session, sidebar, sign_in
+from planner.ui import as_if, errors, frame, inventory_view, link, live_view, session, sidebar, sign_in
 
 # room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
     "Now": (("overview.py", "Now", "speed", ("overview",)),),
-    "Rollouts": (
+    "Workloads": (
         ("rollouts.py", "Every workload", "rocket_launch", ("overview",)),
         ("rollout.py", "Rollout", "rocket", ("rollout", "strategies", "strategy_costs", "certificate")),
+        ("spot_savings.py", "On spot", "savings", ("savings",)),
         ("plan.py", "Unblock all", "checklist", ("plan", "peak")),
     ),
     "Capacity": (
@@ -28,12 +29,12 @@ PAGES = {
     "Money": (
         ("costs.py", "Bill", "payments", ("costs", "idle")),
         ("fleet_savings.py", "What spot saves", "account_tree", ("savings",)),
-        ("spot_savings.py", "One workload on spot", "savings", ("savings",)),
     ),
     "Over time": (
         ("history.py", "History", "timeline", ("trends", "commitments")),
         ("compare.py", "Compare", "difference", ("diff",)),
     ),
+    "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),
     "": (("inventory.py", "What was read", "inventory_2", ("findings",)),),
 }
 
@@ -47,10 +48,11 @@ page = st.navigation(list(pages.values()), position="hidden")
 sign_in.ask()
 link.arrive(page.url_path)
 with errors.shown():
-    frame.show(PAGES, page, pages)
-    sidebar.show()
+    frame.show(PAGES, page, pages, sidebar.show)
     if session.wanted() is None:
+        as_if.bar(session.looked_at())
         frame.above(session.cluster(), page.url_path)
+        frame.head(PAGES, page, pages)
         page.run()
     else:
         inventory_view.missing()

@@ -7,7 +7,6 @@ from planner.questions.where import WhereSettings
 from planner.ui import cache, clusters_view, downloads, errors, prices
 from planner.ui.asked import Asked
 
-st.title("Other clusters")
 first, *others = snapshots = clusters_view.clusters()
 given, settings = Given(others=tuple(others), book=prices.book()), FleetSettings()
 with errors.shown():

@@ -2,7 +2,6 @@ import streamlit as st
 
 from planner.ui import compare_view, drift_inputs, session, stored
 
-st.title("Compare")
 snapshot = session.cluster()
 said = st.container()
 settings = compare_view.settings()

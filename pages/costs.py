@@ -4,7 +4,6 @@ from planner.questions.costs import QUESTION, narrowed
 from planner.questions.question import Given
 from planner.ui import cache, costs_view, filtered, idle_view, link, prices, session
 
-st.title("Bill")
 snapshot, book = session.cluster(), prices.book()
 said = st.container()
 settings = costs_view.settings(snapshot)

@@ -4,7 +4,6 @@ from planner.questions.drift import QUESTION, narrowed
 from planner.questions.question import Given
 from planner.ui import cache, downloads, drift_inputs, drift_view, filtered, link, session, usage_inputs
 
-st.title("Drift")
 snapshot = session.cluster()
 others = drift_inputs.other_clusters()
 answer = st.container()

@@ -14,7 +14,6 @@ from planner.ui import (
     session,
 )
 
-st.title("What spot saves")
 snapshot = session.cluster()
 said = st.container()
 given = own_history.given(snapshot)

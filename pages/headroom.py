@@ -13,7 +13,6 @@ from planner.ui import (
     session,
 )
 
-st.title("What fits")
 snapshot = session.cluster()
 said = st.container()
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)
@@ -38,7 +37,6 @@ more, following, pools, seats, free, losses, resources = link.tabs(names, key="p
 with more:
     typed = capacity_view.typed(snapshot, shape := capacity_inputs.shape())
     capacity_view.what_fits(answer)
-    sections.of_queues(snapshot)
 with following:
     if following.open:
         st.caption("One more pod of each workload that asks for GPUs, with everything else as it is.")

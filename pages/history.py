@@ -7,7 +7,6 @@ from planner.questions.trends import TrendsSettings
 from planner.ui import cache, downloads, errors, history_view, prices, sheet, stored
 from planner.ui.asked import Asked
 
-st.title("History")
 st.caption("What the snapshots in the store say: when GPUs are full, since when something is stuck, what to commit to.")
 said = st.container()
 if stored.is_there():

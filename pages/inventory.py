@@ -4,7 +4,7 @@ from planner.ui import findings, frame, inventory_view, link, session
 from planner.ui.findings import untold
 
 st.title("What was read")
-snapshot = session.cluster()
+snapshot = session.looked_at()
 
 what, other = st.columns([3, 2], gap="large")
 with other:

@@ -6,7 +6,6 @@ from planner.questions import memory as plan_memory
 from planner.questions.question import Given
 from planner.ui import cache, charts, downloads, filtered, link, memory_inputs, memory_view, session
 
-st.title("Memory")
 snapshot = session.cluster()
 said = st.container()
 kubelet, stats = memory_inputs.kubelet(snapshot)

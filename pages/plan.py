@@ -3,7 +3,6 @@ import streamlit as st
 from planner.questions.plan import QUESTION, narrowed
 from planner.ui import cache, filtered, plan_view, session
 
-st.title("Unblock all")
 snapshot = session.cluster()
 said = st.container()
 settings = plan_view.settings()

@@ -4,7 +4,6 @@ from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, RestartsSettings, narrowed
 from planner.ui import cache, filtered, frame, restarts_inputs, restarts_view, session, usage_inputs
 
-st.title("Restarts")
 cluster = session.cluster()
 snapshot = restarts_inputs.with_uploaded_logs(cluster)
 whole = cache.ask(QUESTION, snapshot, RestartsSettings(cures=0), Given(usages=usage_inputs.history(cluster)))

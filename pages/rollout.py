@@ -1,10 +1,12 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, frame, rollout_inputs, rollout_view, session
+from planner.ui import capacity_inputs, errors, frame, opening, rollout_inputs, rollout_view, session
 
-st.title("Rollout")
 snapshot = session.cluster()
-key = rollout_inputs.pick(snapshot)
+title = st.empty()
+title.title("Rollout")
+if key := rollout_inputs.pick(snapshot):
+    title.title(opening.title(key))
 answer, knobs = st.columns([8, 5], gap="large")
 with knobs, frame.folded("Change it", "change"), errors.shown(answer):
     settings = rollout_inputs.settings(snapshot, key, answer)

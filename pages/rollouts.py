@@ -1,9 +1,6 @@
-import streamlit as st
-
 from planner.questions.overview import QUESTION, OverviewSettings, narrowed
 from planner.ui import cache, capacity_inputs, filtered, overview_view, session
 
-st.title("Every workload")
 snapshot = session.cluster()
 kept = filtered.kept(snapshot)
 overview = narrowed(snapshot, cache.ask(QUESTION, snapshot, OverviewSettings(), capacity_inputs.given(snapshot)), kept)

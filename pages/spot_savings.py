@@ -7,6 +7,7 @@ from planner.ui import (
     errors,
     frame,
     link,
+    opening,
     own_history,
     savings_inputs,
     savings_view,
@@ -14,9 +15,11 @@ from planner.ui import (
     sheet,
 )
 
-st.title("One workload on spot")
 snapshot = session.cluster()
+title = st.empty()
+title.title("On spot")
 key = savings_inputs.pick(snapshot)
+title.title(opening.title(key))
 derived = savings_inputs.derived(snapshot, key)
 answer, knobs = st.columns([8, 5], gap="large")
 

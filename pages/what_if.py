@@ -5,8 +5,7 @@ from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.ui import cache, capacity_inputs, capacity_view, downloads, errors, film_view, session, tables
 from planner.ui.asked import Asked
 
-st.title("With changes")
-snapshot = session.cluster()
+snapshot = session.looked_at()
 said = st.container()
 asked = Asked(WhatIfSettings)
 settings, given = capacity_inputs.settings(snapshot), capacity_inputs.given(snapshot)

@@ -41,6 +41,7 @@ from planner.kubernetes.records import (
     Workload,
 )
 from planner.kubernetes.selectors import tolerates_taints
+from planner.kubernetes.shares import parse_share
 from planner.rollout.attachments import VOLUME_ELSEWHERE
 from planner.rollout.controllers.registry import making_anew
 from planner.rollout.evicting import take_away, these
@@ -55,6 +56,8 @@ from planner.scheduling.empty_node import bare_copy, daemons_on
 from planner.scheduling.pod import LivePod
 
 _NEW = "new"
+_MAX_SURGE, _MAX_UNAVAILABLE = "maxSurge", "maxUnavailable"
+_NO_REQUESTS = ("replicas", _MAX_SURGE, _MAX_UNAVAILABLE)  # of what `resize` sets; all else is an amount a pod
 PATIENCE_SECONDS, PATIENCE = (
     3_600.0,
     "an hour",
@@ -225,11 +228,13 @@ class ChangeCase(Record, kw_only=False, eq=False):
         is_restarted = self.change.kind is ChangeKind.ROLLOUT
         settings = {"replicas": self.change.value} if is_scaled else self.change.settings()
         replicas = settings.get("replicas")
-        requests = {name: parse(value, name) for name, value in settings.items() if name != "replicas"}
+        requests = {name: parse(value, name) for name, value in settings.items() if name not in _NO_REQUESTS}
         asked = WorkloadChange(
             workload=before.key,
             replicas=None if replicas is None else whole_number(self.change, replicas, 100_000, least=0),
             requests=FrozenMap(requests),
+            max_surge=_share(settings.get(_MAX_SURGE)),
+            max_unavailable=_share(settings.get(_MAX_UNAVAILABLE)),
             new_revision=bool(requests) or is_restarted,
         )
         if is_restarted:
@@ -252,6 +257,10 @@ class ChangeCase(Record, kw_only=False, eq=False):
 
     def step(self, sentence: str, *, is_done: bool = True, drain: DrainResult | None = None) -> Step:
         return Step(change=self.change, is_done=is_done, sentence=Text(sentence), drain=drain)
+
+
+def _share(text: str | None) -> int | str | None:
+    return None if text is None else parse_share(text)
 
 
 # ── nodes come ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -71,11 +71,10 @@ def what_if(
     """
     today = compiled(snapshot)
     made = apply(today, changes, limits)
-    digest = hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
-    then = replace(made.snapshot, digest=digest)
+    then = _named(snapshot, changes, made.snapshot)
     before = snapshot.derived.once(capacity, snapshot, limits)
     after = capacity(then, limits)
-    money = _usd(book, snapshot, then)
+    money = monthly_bills(book, snapshot, then)
     shapes = _fit_changes(before, after, fits(compiled(then), standard_shapes(today)))
     answer = WhatIfAnswer(
         sentence=NO_WORDS,
@@ -93,7 +92,17 @@ def what_if(
     return replace(answer, sentence=Text(_sentence(answer)))
 
 
-def _usd(book: PriceBook | None, today: Snapshot, then: Snapshot) -> tuple[float | None, float | None]:
+def changed(snapshot: Snapshot, changes: tuple[Change, ...], limits: tuple[PoolLimits, ...] = ()) -> Snapshot:
+    """The cluster after `changes`, with a digest of its own. Raises what `apply` does."""
+    return _named(snapshot, changes, apply(compiled(snapshot), changes, limits).snapshot)
+
+
+def _named(snapshot: Snapshot, changes: tuple[Change, ...], then: Snapshot) -> Snapshot:
+    digest = hashlib.blake2b(f"{snapshot.digest}\n{text_of(changes)}".encode(), digest_size=16).hexdigest()
+    return replace(then, digest=digest)
+
+
+def monthly_bills(book: PriceBook | None, today: Snapshot, then: Snapshot) -> tuple[float | None, float | None]:
     """Both bills; none of then where other nodes have no price than today: the difference isn't known."""
     if book is None:
         return None, None

@@ -220,7 +220,8 @@ class SpareNodes:
         what = f"{step.what}{sizes}, for {short_name(key)}"
         measure = Measure(
             kind=MeasureKind.NODES, what=Text(what), workload=key, command=step.commands[0], undo=step.undo[0],
-            makes=(), pool=pool, nodes=number, gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
+            makes=(), pool=pool, change=f"add:{pool}={number}" if pool else "", nodes=number,
+            gpus=gpu_count(template) * number, gpu_model=gpu_model(template),
             usd_per_month=month, is_kept=kept > 0, kept_nodes=kept, limit=Text(limit),
             usd_per_rollout=once,
         )  # fmt: skip

@@ -30,8 +30,8 @@ _VERDICTS: Final = {word.lower(): verdict for verdict, word in WORD.items()}
 def control(snapshot: Snapshot) -> None:
     """Search and filters, under the choice of cluster; what they say is a part of the link on every page. Drawn once one opens them,
     and while they say something."""
-    link.keep(link.EVERYWHERE)
-    is_given = link.gives(link.EVERYWHERE)
+    link.keep(link.FILTER)
+    is_given = link.gives(link.FILTER)
     part = st.expander(
         "Search and filter", icon=":material/filter_alt:", expanded=is_given, key="_filter_open", on_change="rerun"
     )

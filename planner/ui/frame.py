@@ -1,8 +1,8 @@
-"""What stands around every page: the product's name and mark, its six rooms, the views of the room that one is in."""
+"""What stands around every page: the product's name and mark, its rooms, the views of the room that one is in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.ui import filtered, findings, live_view, replay, web
+from planner.ui import filtered, findings, live_view, replay, session, web
 
 _SQUARES: Final = (
     "#0072B2", "#0072B2", "#009E73",
@@ -30,21 +30,45 @@ MARK: Final = (
 )
 
 Views = Sequence[tuple[str, str, str, Any]]
+_QUEUES: Final = "Queues"
+_OWN_TITLE: Final = ("rollout.py", "spot_savings.py")
 
 
-def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> None:
-    """The rooms in the sidebar and, above the page, the views of the room of `page`; both in bold where one is. `pages`: each
-    file's page. A room opens at its first view; what has no room stands in no list."""
-    here = next(room for room, views in table.items() for file, *_ in views if pages[file] is page)
+def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any], below: Callable[[], None]) -> None:
+    """The rooms in the sidebar, that of `page` in bold, and what stands `below` them. `pages`: each file's page. A room opens at its
+    first view; what has no room stands in no list, and queues stand there only where the cluster has Kueue's."""
+    here = _room(table, page, pages)
     with st.sidebar, st.container(gap="xxsmall"):
-        for room, views in table.items():
-            if room:
-                file, _, icon, _ = views[0]
-                st.page_link(pages[file], label=_named(room, room == here), icon=f":material/{icon}:", width="stretch")
+        places = {room: st.empty() for room in table if room}
+        for room, place in places.items():
+            if room != _QUEUES:
+                _to_room(place, table[room], pages, _named(room, room == here))
+    below()
+    if session.wanted() is None and session.looked_at().cluster_queues:
+        _to_room(places[_QUEUES], table[_QUEUES], pages, _named(_QUEUES, here == _QUEUES))
+
+
+def _to_room(place: Any, views: Views, pages: Mapping[str, Any], label: str) -> None:
+    file, _, icon, _ = views[0]
+    place.page_link(pages[file], label=label, icon=f":material/{icon}:", width="stretch")
+
+
+def _room(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> str:
+    return next(room for room, views in table.items() for file, *_ in views if pages[file] is page)
+
+
+def head(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> None:
+    """The room's name as the page's title, and the room's views, that of `page` in bold. A page about one workload, and one in no room,
+    has a title of its own."""
+    here = _room(table, page, pages)
+    if here and all(pages[file] is not page for file in _OWN_TITLE):
+        st.title(here)
     if here and len(table[here]) > 1:
         with st.container(horizontal=True, gap="xsmall", key="views"):
+            workload = st.query_params.get("workload")
             for file, title, *_ in table[here]:
-                st.page_link(pages[file], label=_named(title, pages[file] is page))
+                same = {"workload": workload} if workload and file in _OWN_TITLE else None
+                st.page_link(pages[file], label=_named(title, pages[file] is page), query_params=same)
 
 
 def _named(title: str, is_here: bool) -> str:
@@ -53,7 +77,7 @@ def _named(title: str, is_here: bool) -> str:
 
 def above(snapshot: Snapshot, page: str) -> None:
     """Over every page, where there is something to say: a live cluster, lists that weren't seen, the filter."""
-    live_view.show(snapshot)
+    live_view.show(session.looked_at())
     replay.show()
     findings.not_seen(snapshot)
     filtered.line(snapshot, page)

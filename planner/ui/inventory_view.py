@@ -113,7 +113,7 @@ def _dialog() -> None:
     *What was read* opens, which says so."""
     _upload(_DIALOG)
     if _say_refused() and session.wanted() is None:
-        st.caption(f"Still looking at {words.literal(session.cluster().source)}.")
+        st.caption(f"Still looking at {words.literal(session.looked_at().source)}.")
     _live(_DIALOG)
     pasted_manifest.show(_DIALOG)
     with st.expander("How to make a snapshot", icon=":material/terminal:"):
@@ -180,7 +180,7 @@ def _say_refused() -> bool:
 
 
 def _say_read() -> None:
-    snapshot = session.cluster()
+    snapshot = session.looked_at()
     if _say_refused():
         st.caption(f"Still looking at {words.literal(snapshot.source)}.")
     elif st.session_state.get(_READ) == snapshot.digest:

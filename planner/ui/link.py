@@ -26,8 +26,10 @@ _LINKED = "_linked"  # the parameters that widgets of this session have had
 _PAGE = "_page"
 _GIVEN = "_private_texts"  # of this session, by their digests
 _MOST_GIVEN: Final = 8
-EVERYWHERE: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
-"""Parameters of no page and no workload: the filter's (`planner.ui.filtered`)."""
+FILTER: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
+AS_IF: Final = "as_if"
+EVERYWHERE: Final = FILTER | {AS_IF}
+"""Parameters of no page and no workload: the filter's (`planner.ui.filtered`), and what is supposed (`planner.ui.as_if`)."""
 
 
 def arrive(page: str) -> None:

@@ -32,6 +32,11 @@ def link(target: Target, name: str, glyph: str = "", icon: str | None = None) ->
     st.page_link(target.page, label=label, query_params=dict(target.query), help=whole, icon=icon)
 
 
+def title(workload: str) -> str:
+    """A workload's name as the title of its page."""
+    return literal(short_name(workload))
+
+
 def rollout(workload: str) -> Target | None:
     """A workload's own page; None for kinds that don't roll out, and for what is no workload."""
     return Target(page="rollout.py", query={"workload": workload}) if kind_in(workload).rolls_out else None

@@ -1,4 +1,4 @@
-"""What would unblock all, on its page, and its line on the first one."""
+"""What would unblock all, on its page; what the autoscalers' highest replicas come to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doub
 from planner.questions.question import Given
 from planner.remedies.measures import MeasureKind
 from planner.remedies.plan import PlanAnswer
-from planner.ui import cache, capacity_inputs, downloads, errors, filtered, link, opening, sheet, tiles
+from planner.ui import as_if, cache, capacity_inputs, downloads, errors, link, opening, sheet, tiles
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -29,7 +29,6 @@ _PLAYED = (
 _BY_ITSELF = (
     "Each rollout was played by itself, with the whole plan in place: that all complete one after another isn't known."
 )
-_QUICK_NODES = 500  # above, the Overview doesn't work it out by itself
 
 
 def given(snapshot: Snapshot) -> Given:
@@ -38,26 +37,12 @@ def given(snapshot: Snapshot) -> Given:
 
 
 @errors.part
-def line(snapshot: Snapshot) -> None:
-    """The plan in one sentence, and the way to it; of a large cluster only once it was worked out. Of one that nobody can plan for,
-    since a list lacks, nothing: the page says what lacks."""
-    if QUESTION.not_known(snapshot):
-        return
-    known = given(snapshot)
-    settings = PlanSettings()
-    found = cache.known(QUESTION, snapshot, settings, known)
-    if found is None and len(snapshot.nodes) <= _QUICK_NODES:
-        found = cache.ask_aloud(QUESTION, snapshot, settings, known)
-    if snapshot.autoscalers:
+def at_the_peak(place: DeltaGenerator, snapshot: Snapshot) -> None:
+    """Which rollouts go at their autoscaler's highest replicas, where any has one."""
+    if snapshot.autoscalers and not QUESTION.not_known(snapshot):
         peak = cache.ask(PEAK, snapshot, PeakSettings())
         if peak.lines:
-            st.markdown(f"**At the peak:** {words.literal(peak.sentence)}.")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if found is not None and (found.measures or found.left):
-            whole = "" if filtered.wanted().is_empty else "Whole cluster: "
-            which = "them all" if found.ready_all == found.total else "more of them"
-            st.markdown(f"**What would unblock {which}:** {words.literal(whole + str(found.sentence))}.")
-        st.page_link("plan.py", label="Unblock all", icon=":material/checklist:")
+            place.caption(words.literal(f"At the peak: {peak.sentence}."))
 
 
 def settings() -> PlanSettings:
@@ -91,6 +76,8 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
     names = ["What to do", "What is left", "In which order to roll out"]
     do, left, order = link.tabs(names, key="part")
     with do:
+        if every := ";".join(one.change for one in found.measures if one.change):
+            as_if.button(every, key="all", label="Suppose all of it", is_first=True)
         if not found.measures:
             st.caption("Nothing has to be done." if not found.left else "No measure was found.")
         cards = alike(found.measures)
@@ -135,6 +122,8 @@ def _measures(card: Sequence[Numbered]) -> None:
         height: Literal["content"] | int = "content" if len(card) <= _MOST_COMMANDS else _SCROLLED
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"**{number}.** {words.literal(measure.what)}{limit}  \n{badges}")
+            if changes := ";".join(filter(None, (measure.change for _, measure in card))):
+                as_if.button(changes, key=f"measure-{number}")
             with st.popover("Undo", icon=":material/undo:", type="tertiary"):
                 st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
         if others:

@@ -1,5 +1,5 @@
-"""Sections of *What fits* that a question answers as it describes itself: Kueue's queues, room that is made, what one loss would
-break. The last two are closed until somebody asks: on a large cluster they take seconds."""
+"""Sections that a question answers as it describes itself: Kueue's queues, room that is made, what one loss would break. The last
+two are closed until somebody asks: on a large cluster they take seconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
+from planner.capacity.survival import Survival
 from planner.figures import moves_curve
 from planner.ground import words
 from planner.ground.words import moment
@@ -19,6 +20,7 @@ from planner.remedies.make_room import MadeRoom
 from planner.remedies.movable import Least
 from planner.remedies.scripts import in_context
 from planner.ui import (
+    as_if,
     cache,
     capacity_inputs,
     charts,
@@ -49,11 +51,8 @@ def _answer(
 
 @errors.part
 def of_queues(snapshot: Snapshot) -> None:
-    """Kueue's queues. Nothing where no ClusterQueue was given."""
-    if not snapshot.cluster_queues:
-        return
-    st.header("Queues")
-    st.caption("Kueue's own rules, played on its objects: who waits, for what, and what would let them in.")
+    """Kueue's queues."""
+    st.caption("Kueue's own rules, played on its objects: why each workload is pending, and what would admit it.")
     asked = Asked(queues.QueuesSettings)
     asked.show("changes", label="Other quotas, such as quota:QUEUE/FLAVOR/RESOURCE=8; several with a semicolon")
     _answer(queues.QUESTION, snapshot, asked.settings(), Given(runs=stored.runs(snapshot)))
@@ -70,7 +69,13 @@ def of_losses(snapshot: Snapshot, given: Given) -> None:
             with st.grid(min_column_width=200, gap="small"):
                 asked.show("label", label="Nodes that share a label, by its key")
                 asked.show("upgrades")
-            _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given))
+            _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given), _suppose_spare)
+
+
+def _suppose_spare(found: Survival) -> None:
+    changes = ";".join(f"add:{one.pool}={one.nodes}" for one in found.spare)
+    if changes:
+        as_if.button(changes, key="spare")
 
 
 @errors.part

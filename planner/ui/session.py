@@ -32,6 +32,7 @@ TAKEN: Final = "taken"
 _GIVEN: Final = "_clusters"  # the user's own snapshots, the newest last
 _NEXT: Final = "_cluster_next"  # what to look at from the next run on
 _WANTED: Final = "_cluster_wanted"  # what a link names and isn't at hand
+_SUPPOSED: Final = "_cluster_supposed"  # what pages of this run answer for
 _WRITTEN: Final = "_cluster_written"  # what this session wrote into the link
 _EMBEDDED: Final = demo.EMBEDDED
 _MOST_GIVEN: Final = 3
@@ -117,6 +118,7 @@ def choose() -> None:
     """The choice between the embedded clusters and the user's own, as the link names it."""
     _own_accelerators()
     live_view.begin()
+    st.session_state.pop(_SUPPOSED, None)
     for one in st.session_state.get(_GIVEN, ()):
         kept.keep(one.digest[:_DIGITS], one, len(one.nodes) + len(one.pods))
     _follow_link()
@@ -201,7 +203,7 @@ def _chosen() -> None:
 
 
 def _write_link() -> None:
-    snapshot = cluster()
+    snapshot = looked_at()
     is_live = (
         live_view.is_live(snapshot) or replay.moment() is not None
     )  # then the link is to the cluster, as it is when it is opened
@@ -217,7 +219,18 @@ def _write_link() -> None:
 
 
 def cluster() -> Snapshot:
-    """The snapshot every page answers for."""
+    """The snapshot every page answers for: the one looked at, after what is supposed of it."""
+    found = st.session_state.get(_SUPPOSED)
+    return found if isinstance(found, Snapshot) else looked_at()
+
+
+def suppose(snapshot: Snapshot) -> None:
+    """Answer for this one in this run: what changes make of the one looked at (`planner.ui.as_if`)."""
+    st.session_state[_SUPPOSED] = snapshot
+
+
+def looked_at() -> Snapshot:
+    """The snapshot that was chosen, as it was read."""
     name = st.session_state.get(CHOICE)
     if isinstance(name, str) and name in names():
         return called(name)
@@ -226,7 +239,7 @@ def cluster() -> Snapshot:
 
 def is_demo() -> bool:
     """Whether what is looked at came with Headroom."""
-    return identity(cluster()) not in {identity(snapshot) for snapshot in given()}
+    return identity(looked_at()) not in {identity(snapshot) for snapshot in given()}
 
 
 def forget(files: Iterable[UploadedFile]) -> None:

@@ -28,7 +28,7 @@ def show() -> None:
             inventory_view.ask()
         if session.wanted() is not None:
             return
-        snapshot = session.cluster()
+        snapshot = session.looked_at()
         listed = ((NODE, snapshot.nodes), (POD, snapshot.pods))
         size = [
             words.count(len(some), kind.name.lower()) for kind, some in listed if some or not snapshot.lacks(kind.name)

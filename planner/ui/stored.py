@@ -35,7 +35,7 @@ def _made() -> str:
     """Where the history is that was made for the demo, while one of its moments is looked at and no store is named; else ""."""
     url = str(demo.history_folder())
     of_demo = {snapshot.snapshot for snapshot in _snapshots(url, demo.DEMO_NAME)}
-    return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.cluster()) in of_demo else ""
+    return url if not os.environ.get(VARIABLE) and names.snapshot_id(session.looked_at()) in of_demo else ""
 
 
 def _url() -> str:

@@ -39,7 +39,7 @@ def test_search_is_typed_and_taken_away(visit: Callable[..., Visitor]) -> None:
     assert parse_qs(urlparse(visitor.page.url).query)["search"] == ["celery"]
     main.get_by_role("button", name="Show all").click()
     visitor.answered()
-    expect(main.get_by_test_id("stAlert").first).to_contain_text("5 of 20 workloads could not be rolled out now")
+    expect(main.get_by_test_id("stAlert").first).to_contain_text("5 of 20 workloads would get stuck")
     assert "search" not in parse_qs(urlparse(visitor.page.url).query)
 
 

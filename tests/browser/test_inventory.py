@@ -29,7 +29,7 @@ def test_an_upload_is_answered_on_every_page_and_a_damaged_one_changes_nothing(
     chooser.set_input_files([good])
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()
     visitor.go("Now")
-    expect(visitor.main().get_by_text("1 of 1 workload could not be rolled out now")).to_be_visible()
+    expect(visitor.main().get_by_text("1 of 1 workload would get stuck")).to_be_visible()
 
 
 def test_the_dialog_stays_open_over_a_refusal_and_what_a_read_one_lacks_is_said(

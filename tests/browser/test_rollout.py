@@ -38,7 +38,7 @@ def test_no_field_of_a_form_stands_alone_in_its_row(path: str, visit: Callable[.
 def test_demo_is_told_on_the_home_page_and_leads_to_the_rollout(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open()
-    expect(visitor.main().get_by_text("could not be rolled out now").first).to_be_visible()
+    expect(visitor.main().get_by_text("would get stuck").first).to_be_visible()
     link = (
         visitor.main().get_by_test_id("stPageLink").filter(has_text="Deployment/").nth(1)
     )  # the first is the page's own default

@@ -24,7 +24,7 @@ def test_a_question_is_stopped_and_worked_out_after_all(visit: Callable[..., Vis
         visitor.settle()
         expect(main.get_by_test_id("stMetric")).to_have_count(0)
         main.get_by_role("button", name="Work it out").click()
-        expect(main.get_by_text(re.compile(r"of 3,\d+ workloads could not be rolled out now")).first).to_be_visible()
+        expect(main.get_by_text(re.compile(r"of 3,\d+ workloads would get stuck")).first).to_be_visible()
         expect(main.get_by_text("Every workload's rollout is played")).to_have_count(0)
         visitor.settle()
         visitor.is_healthy()

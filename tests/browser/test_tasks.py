@@ -37,7 +37,7 @@ class Facts:
 
 DEMO = Facts(
     query="cluster=demo",
-    stuck="5 of 20 workloads could not be rolled out now",
+    stuck="5 of 20 workloads would get stuck",
     why="The new pod needs 4 A100s, and the pods that it replaces hold all 8",
     stuck_one="Deployment/prod/inference-api",
     ways="kubectl patch deployment/inference-api -n prod",
@@ -48,7 +48,7 @@ DEMO = Facts(
 )
 OPENB = Facts(
     query="cluster=openb",
-    stuck="7 of 330 workloads could not be rolled out now",
+    stuck="7 of 330 workloads would get stuck",
     why="The new pod needs 8 GPUs on one node, and at most 5 are free",
     stuck_one="Deployment/ml/job-028-04808",
     ways="No strategy was found that completes.",
@@ -59,7 +59,7 @@ OPENB = Facts(
 )
 CROWDED = Facts(
     query="",
-    stuck="210 of 635 workloads could not be rolled out now",
+    stuck="210 of 635 workloads would get stuck",
     why="The new pod needs 4 A100s, and the pods that it replaces hold 8 of 336",
     stuck_one="Deployment/prod-7/inference-api",
     ways="kubectl patch deployment/inference-api -n prod-7",
@@ -170,7 +170,7 @@ def test_ones_own_dump_takes_two_clicks_and_is_there_after_f5(user: Callable[...
     somebody.clicks += 1
     for _ in range(2):
         expect(page.get_by_test_id("stSidebar").get_by_text("2 nodes, 2 pods")).to_be_visible()
-        somebody.sees("could not be rolled out now")
+        somebody.sees("would get stuck")
         page.reload()
         somebody.visitor.settle()
 
@@ -216,7 +216,7 @@ def test_a_change_is_seen_as_it_comes_after_one_click(user: Callable[..., User])
     last = somebody.visitor.main().get_by_text("moment 3 of 3").filter(visible=True).first
     expect(last).to_be_visible()  # and stays
     somebody.visitor.go("Now")
-    somebody.sees("5 of 20 workloads could not be rolled out now")
+    somebody.sees("5 of 20 workloads would get stuck")
     somebody.visitor.page.get_by_role("button", name="Stop").click()
     somebody.visitor.answered()
     expect(somebody.visitor.main().get_by_role("button", name="Watch it change")).to_be_visible()

@@ -323,6 +323,23 @@ def test_a_resized_workload_is_rolled_out() -> None:
     assert workload.replicas == 3
 
 
+def test_a_resize_sets_a_strategy_and_moves_no_pod() -> None:
+    apps = deployment("a", ["n0", "n1"], pod_spec(gpus=1))
+    found = made("resize:Deployment/ml/a=maxSurge:0,maxUnavailable:50%", pair(), apps)
+    workload = found.snapshot.workload("Deployment/ml/a")
+    assert workload is not None
+    assert (workload.strategy.max_surge, workload.strategy.max_unavailable) == (0, "50%")
+    assert where(found.snapshot, "a") == ["n0", "n1"]
+    assert found.steps[0].is_done
+    assert "maxSurge 0, maxUnavailable 50%" in str(found.steps[0].sentence)
+
+
+@pytest.mark.parametrize("share", ["maxSurge:x", "maxUnavailable:-1"])
+def test_a_strategy_that_is_no_number_is_refused(share: str) -> None:
+    with pytest.raises(ChangeError, match="neither a number nor a percentage"):
+        made(f"resize:Deployment/ml/a={share}", pair(), deployment("a", ["n0"], pod_spec(gpus=1)))
+
+
 def test_a_resize_that_is_stuck_says_why() -> None:
     apps = deployment("a", ["n0", "n0", "n1", "n1"], pod_spec(gpus=1))
     found = made("resize:Deployment/ml/a=memory:64Gi", pair(), apps)

@@ -43,8 +43,8 @@ def test_a_start_with_what_cannot_be_read_offers_another_cluster(
     assert "Completes" not in said(app)
     assert "Stuck" not in said(app)
     app.selectbox(key="cluster").select("demo").run()
-    assert [one.value for one in app.title] == ["Rollout"]
+    assert [one.value for one in app.title] == ["prod/llm-serve"]
     again = visit("restarts")
     again.file_uploader[0].upload("node.json", json.dumps(node("node-0", 1)).encode()).run()
-    assert [one.value for one in again.title] == ["Restarts"]
+    assert [one.value for one in again.title] == ["Health"]
     assert "the input holds no Pods" in said(again)

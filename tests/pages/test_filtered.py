@@ -22,8 +22,8 @@ def test_a_page_says_that_it_is_filtered_or_that_it_is_not(page: str) -> None:
 
 def test_the_overview_lists_the_part_and_its_figures_are_named_the_clusters() -> None:
     words = said(visit("overview", namespace="prod"))
-    assert "✗ 1 of 7 workloads in namespace prod could not be rolled out now" in words
-    assert "Whole cluster, but for what could be rolled out." in words
+    assert "1 of 7 workloads in namespace prod would get stuck" in words
+    assert "Pending pods, losses and money are the whole cluster's." in words
     assert "dev/celery" not in words
 
 
@@ -32,7 +32,7 @@ def test_the_overview_lists_the_part_and_its_figures_are_named_the_clusters() ->
     [
         ("restarts", {"namespace": "prod"}, "✓ Nothing restarts (only in namespace prod)"),
         ("memory", {"pool": "gpu-t4"}, "✓ No node is evicting (only on pool gpu-t4)"),
-        ("overview", {"verdict": "completes"}, "✓ All 15 workloads with verdict completes could be rolled out now"),
+        ("overview", {"verdict": "completes"}, "All 15 workloads with verdict completes can roll out"),
         ("headroom", {"search": "api"}, "Whole cluster: 1 of 27 GPUs is free"),
         (
             "overview",

@@ -39,7 +39,7 @@ def test_an_upload_is_looked_at_from_then_on() -> None:
     assert "✓ Read 1 node and 1 pod." in said(app)
     assert app.selectbox(key="cluster").value == "mine.json.gz"
     app.switch_page("overview.py").run()
-    assert "could not be rolled out now" in app.error[0].proto.title
+    assert "1 workload would get stuck" in said(app)
     app.selectbox(key="cluster").select("demo").run()
     app.switch_page("rollouts.py").run()
     assert len(app.dataframe[-1].value) > 10

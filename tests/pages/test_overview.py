@@ -1,5 +1,10 @@
+"""Now: four lines, each with what is, what next and a button; then the workloads that need attention."""
+
+from __future__ import annotations
+
 import pytest
 import streamlit
+from streamlit.testing.v1 import AppTest
 
 from planner.figures import report
 from planner.ground.records import replace
@@ -10,34 +15,82 @@ from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
 
-def test_the_demo_tells_its_story_at_once() -> None:
+def words_of(app: AppTest) -> str:
+    return said(app).replace("*", "")
+
+
+def linked(app: AppTest) -> list[str]:
+    """The names in links, as they are shown."""
+    return [link.proto.label.replace("*", "").replace("\\", "") for link in app.get("page_link")]
+
+
+def test_the_demo_says_in_four_lines_what_is_and_what_next() -> None:
+    words = words_of(visit("overview"))
+    assert "5 of 20 workloads would get stuck." in words
+    assert "Next: dev/inference-api: maxSurge 0, maxUnavailable 1 instead of" in words
+    assert "2 pods are pending for 5 GPUs." in words
+    assert "Next: One more gpu-t4 node starts batch/trainer, $438 a month." in words
+    assert "12 of 24 nodes are single points of failure." in words
+    assert "Next: One spare gpu-t4 node covers 6 of them, $438 a month." in words
+    assert "$36,972 a month; $4,974 of it isn't requested." in words
+    assert "Next: 4 nodes can go once their pods move, $1,125 a month." in words
+    assert words.count("hold all 8") == 1  # each reason is said once
+    assert "taken 2026-" in words
+    assert not visit("overview").metric
+
+
+def test_a_workload_that_restarts_is_listed_although_it_completes() -> None:
     app = visit("overview")
-    assert "could not be rolled out now" in app.error[0].proto.title
-    assert "hold and wait 1" in app.error[0].value
-    assert "The new pod needs 4 A100s, and the pods that it replaces hold all 8." in said(app)
-    assert said(app).count("hold all 8") == 1  # said once
-    assert {one.label for one in app.metric} >= {"Could be rolled out", "GPUs free", "Pods waiting"}
-    assert "taken 2026-" in said(app)
+    assert "dev/celery" in linked(app)
+    assert "41 restarts: " in words_of(app)
+    assert "prod/web" not in linked(app), "nothing is wrong with it"
+    assert "13 more complete." in words_of(app)
+
+
+def test_what_is_supposed_is_on_every_page_in_the_link_and_goes_again() -> None:
+    app = visit("overview")
+    app.button(key="suppose-pending").click().run()
+    assert app.query_params["as_if"] == "add:gpu-t4=1"
+    words = words_of(app)
+    assert "15 → 16 workloads can roll out" in words
+    assert "2 → 1 pods are pending" in words
+    assert "+$438 a month" in words
+    assert "1 pod is pending for 4 GPUs." in words
+    assert "$37,410 a month" in words
+    app.button(key="suppose-rollouts").click().run()
+    assert "add:gpu-t4=1;resize:Deployment/dev/inference-api=maxSurge:0,maxUnavailable:1" in app.query_params["as_if"]
+    app.switch_page("costs.py").run()
+    assert "As if" in words_of(app)
+    assert "$37,410" in words_of(app)
+    app.button(key="as_if_clear").click().run()
+    assert "As if" not in words_of(app)
+    assert "$36,972" in words_of(app)
+
+
+def test_what_cannot_be_supposed_is_said_and_the_pages_answer_for_the_cluster_as_it_is() -> None:
+    for changes, why in (("add:nowhere=1", "There is no pool nowhere"), ("format:disk", "is not a change")):
+        words = words_of(visit("overview", as_if=changes))
+        assert why in words
+        assert "Every page answers for the cluster as it is." in words
+        assert "5 of 20 workloads would get stuck." in words
 
 
 def test_a_cluster_with_room_is_good_news() -> None:
-    app = visit("overview", full(unavailable=1))
-    assert app.success[0].proto.title == "✓ All 1 workload could be rolled out now"
-    assert not app.error
+    words = words_of(visit("overview", full(unavailable=1)))
+    assert "All 1 workload can roll out." in words
+    assert "would get stuck" not in words
 
 
 def test_trouble_is_told_with_a_link_to_its_rollout() -> None:
     app = visit("overview", full())
-    assert app.error[0].proto.title == "✗ 1 of 1 workload could not be rolled out now"
-    links = [link.proto for link in app.get("page_link")]
-    assert any(WORKER in link.label for link in links)
-    assert any("workload=Deployment" in link.query_string for link in links)
+    assert "1 of 1 workload would get stuck." in words_of(app)
+    assert WORKER.partition("/")[2] in linked(app)
+    assert any("workload=Deployment" in link.proto.query_string for link in app.get("page_link"))
 
 
 def test_an_empty_cluster_says_so() -> None:
-    app = visit("overview", snapshot(node("node-0", 0)))
-    assert "Nothing to roll out" in said(app)
-    assert "no GPUs" in {one.value for one in app.metric}
+    words = words_of(visit("overview", snapshot(node("node-0", 0))))
+    assert "No pod is pending." in words or "Not known: no pods were read." in words
 
 
 @pytest.mark.parametrize("given", [full(), full(unavailable=1)])
@@ -69,15 +122,11 @@ def test_the_review_counts_the_findings_that_the_page_counts(monkeypatch: pytest
     assert summaries[0].endswith(" 2 errors, 8 warnings, 1 note.")
 
 
-def test_workloads_that_the_same_is_said_of_are_told_once() -> None:
-    teams = [objects.deployment(f"serve-{i}", [""], objects.pod_spec(gpus=4), namespace=f"team-{i}") for i in range(9)]
-    app = visit("overview", snapshot(node("node-0", 1), *(item for team in teams for item in team)))
-    assert not app.exception
-    assert said(app).count("The new pod needs 4 T4s") == 1
-    assert "and 8 more for the same reason" in said(app)
-    assert "All are in the list of every workload." in said(app)
-    assert [
-        link.proto.label
-        for link in app.get("page_link")
-        if "serve" in link.proto.label and "team-1" in link.proto.label
-    ] == []
+@pytest.mark.parametrize(("teams", "rows"), [(9, 9), (20, 1)])
+def test_few_workloads_are_told_one_by_one_and_of_many_each_cause_once(teams: int, rows: int) -> None:
+    every = [
+        objects.deployment(f"serve-{i}", [""], objects.pod_spec(gpus=4), namespace=f"team-{i}") for i in range(teams)
+    ]
+    app = visit("overview", snapshot(node("node-0", 1), *(item for team in every for item in team)))
+    assert len([name for name in linked(app) if "serve" in name]) == rows
+    assert (f"And {teams - 1} more for the same reason." in words_of(app)) == (rows == 1)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from planner.figures import bars
 from planner.ground.errors import InputError
 from planner.sources import prices
-from planner.ui import overview_view
+from planner.ui import now_view
 from planner.ui import prices as session_prices
 from tests.pages.visiting import said, visit
 
@@ -33,21 +33,21 @@ def no_prices(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_chart_that_throws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bars, "figure", fail)
-    app = visit("overview")
+    app = visit("headroom", part="Node pools")
     words = said(app)
     assert "A chart can't be drawn here (ZeroDivisionError)" in words
     assert "It would show:" in words
-    assert {one.label for one in app.metric} >= {"Could be rolled out", "Pods waiting"}
-    assert app.table, "the tables stand"
+    assert {one.label for one in app.metric} >= {"Held", "Free"}
+    assert len(app.dataframe), "the tables stand"
 
 
 def test_a_part_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview_view, "supplies_of", fail)
+    monkeypatch.setattr(now_view, "supplies_of", fail)
     app = visit("overview")
     words = said(app)
     assert "△ Missing" in words
-    assert "The key figures. Headroom failed here (ZeroDivisionError)" in words
-    assert "Also worth a look" in [one.value for one in app.header]
+    assert "How many pods wait for a node, and for how many GPUs. Headroom failed here (ZeroDivisionError)" in words
+    assert "Workloads" in [one.value for one in app.header]
     assert "Our mistake" not in words
 
 
@@ -55,8 +55,8 @@ def test_prices_that_are_gone(no_prices: None) -> None:
     app = visit("overview")
     words = said(app)
     assert "gcp_prices.csv" in words
-    assert "Also worth a look" in [one.value for one in app.header]
-    assert {one.label for one in app.metric} >= {"Could be rolled out", "Pods waiting"}
+    assert "Workloads" in [one.value for one in app.header]
+    assert "5 of 20 workloads would get stuck." in words
 
 
 def _drawn() -> None:

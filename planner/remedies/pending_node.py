@@ -1,0 +1,82 @@
+"""One more node with which pending pods start: each pool's is added and played."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from planner.capacity.changes import Change, ChangeKind
+from planner.capacity.evictions import at_rest
+from planner.capacity.node_pools import NodePool, pools
+from planner.capacity.what_if import apply
+from planner.ground.records import Record
+from planner.inventory.pool_limits import PoolLimits
+from planner.kubernetes.owners import workload_keys
+from planner.kubernetes.records import Snapshot
+from planner.pricing.model import PriceBook
+from planner.remedies.beside_today import monthly_bills
+from planner.rollout.prepared import compiled
+from planner.scheduling.cluster import Cluster
+
+
+class PendingNode(Record):
+    """What one more node of `pool` does to pending pods.
+
+    Attributes
+    ----------
+    started : workloads whose pods start, each with how many
+    usd_per_month : what the node adds to the bill; None without a price
+    is_within_limit : whether the pool may grow by it, as far as its limit is known; a fixed size is resized by hand
+    """
+
+    pool: str
+    started: tuple[tuple[str, int], ...]
+    usd_per_month: float | None
+    is_within_limit: bool
+
+    @property
+    def change(self) -> str:
+        """As ``--change`` takes it."""
+        return str(Change(kind=ChangeKind.ADD, target=self.pool, value="1"))
+
+    @property
+    def pods(self) -> int:
+        return sum(number for _, number in self.started)
+
+
+def pending_node(
+    snapshot: Snapshot, limits: tuple[PoolLimits, ...] = (), book: PriceBook | None = None
+) -> PendingNode | None:
+    """The node with which most pending pods start per dollar, one within its pool's limit before any other; None where no one node
+    starts any."""
+    today = at_rest(compiled(snapshot).snapshot)  # who finds room without it isn't started by it
+    found = [
+        node
+        for pool in pools(today, limits)
+        if pool.name and pool.nodes and (node := _with_one_more(today, pool, limits, book)).started
+    ]
+    return min(found, key=_rank, default=None)
+
+
+def _rank(node: PendingNode) -> tuple[bool, bool, float, int, str]:
+    usd = node.usd_per_month
+    return not node.is_within_limit, usd is None, (usd or 0.0) / node.pods, -node.pods, node.pool
+
+
+def _with_one_more(
+    today: Cluster, pool: NodePool, limits: tuple[PoolLimits, ...], book: PriceBook | None
+) -> PendingNode:
+    made = apply(today, (Change(kind=ChangeKind.ADD, target=pool.name, value="1"),), limits)
+    fewer = _pending(today.snapshot) - _pending(made.snapshot)
+    before, after = monthly_bills(book, today.snapshot, made.snapshot)
+    return PendingNode(
+        pool=pool.name,
+        started=tuple(fewer.most_common()),
+        usd_per_month=None if before is None or after is None else after - before,
+        is_within_limit=made.steps[0].is_done or pool.is_autoscaled is False,
+    )
+
+
+def _pending(snapshot: Snapshot) -> Counter[str]:
+    """Pending pods by the workload that made them."""
+    owners = workload_keys(snapshot)
+    return Counter(owners[pod.uid] for pod in snapshot.pods if pod.waits)

@@ -1,0 +1,330 @@
+"""*Now*: what is stuck, what is pending, what one loss breaks, what it costs; of each what to do next, and a button. Then the
+workloads that need attention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from planner.capacity.filters import Kept
+from planner.capacity.gpu_lines import supplies_of
+from planner.capacity.survival import Scope, Spare, Survival
+from planner.ground import words
+from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import ClusterBill
+from planner.questions import costs, plan, restarts, savings, survive
+from planner.questions.costs import CostsSettings
+from planner.questions.plan import PlanSettings
+from planner.questions.question import Given, Question
+from planner.questions.restarts import RestartsSettings
+from planner.questions.savings import SavingsSettings
+from planner.questions.survive import SurviveSettings
+from planner.remedies.measures import Measure, MeasureKind
+from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_cause
+from planner.remedies.pending_node import pending_node
+from planner.remedies.plan import PlanAnswer
+from planner.rollout.answers import Verdict
+from planner.rollout.glance import unjudged_words
+from planner.spot.fleet import FleetSavings
+from planner.ui import (
+    as_if,
+    cache,
+    capacity_inputs,
+    errors,
+    filtered,
+    opening,
+    overview_view,
+    prices,
+    sections,
+    usage_inputs,
+    verdict,
+)
+
+S = TypeVar("S")
+A = TypeVar("A")
+_QUICK_NODES: Final = 500  # above, what takes seconds is shown where it is known already
+_FEW: Final = 12  # workloads in the table that are told one by one; of more each cause once
+_CAUSES: Final = 6
+_WIDTHS: Final = (1.1, 7.4, 2.0)  # what a line is about, what it says, its button
+_COLUMNS: Final = (3.2, 2.2, 5.6, 2.2)
+_COLOUR: Final = {"✗": "red", "✓": "green", "△": "orange", "▽": "orange"}
+_ASIDE: Final = frozenset(
+    {MeasureKind.ORDER, MeasureKind.LEND}
+)  # what is given back afterwards leaves the cluster as it was
+
+
+class Line(NamedTuple):
+    """Where one of the four lines says what is, what next, and has its button."""
+
+    said: DeltaGenerator
+    step: DeltaGenerator
+    act: DeltaGenerator
+
+
+def lines(*names: str) -> list[Line]:
+    """The places of the lines, in their order."""
+    return [_place(name) for name in names]
+
+
+def _place(name: str) -> Line:
+    with st.container(key=f"line_{name.lower().replace(' ', '_')}"):
+        about, said, act = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
+        about.markdown(f"**{name}**")
+        with said, st.container(gap="xxsmall"):
+            return Line(said=st.container(), step=st.container(), act=act.container())
+
+
+def _say(line: Line, what: str, glyph: str) -> None:
+    mark = f":{_COLOUR[glyph]}[{glyph}]" if glyph in _COLOUR else glyph
+    line.said.markdown(f"{mark} **{words.literal(what)}**")
+
+
+def _say_next(line: Line, what: object) -> None:
+    line.step.markdown(f"Next: {words.literal(words.sentence(str(what)))}")
+
+
+# ── rollouts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
+def rollouts(line: Line, overview: ClusterOverview, kept: Kept) -> None:
+    """How many workloads would get stuck."""
+    if not overview.workloads:
+        _say(line, str(overview.sentence), "?")
+        return
+    glyph, said = overview_view.headline(overview, kept)
+    _say(line, f"{said}.", glyph)
+    if glyph == "?":
+        line.step.caption(words.literal(str(overview.sentence)))
+    elif beside := unjudged_words(overview.unjudged):
+        line.step.caption(words.literal(f"{beside}."))
+
+
+@errors.part
+def next_rollout(line: Line, snapshot: Snapshot) -> None:
+    """The plan's first measure that costs nothing and makes a workload able to roll out, else its first."""
+    if plan.QUESTION.not_known(snapshot):
+        return
+    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    with line.step:
+        found = cache.known(plan.QUESTION, snapshot, PlanSettings(), given)
+        if found is None and len(snapshot.nodes) <= _QUICK_NODES:
+            found = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), given)
+    step = None if found is None else _first(found)
+    if step is not None:
+        cost = plan.price_of(step) if step.kind is MeasureKind.NODES else "no cost"
+        _say_next(line, f"{step.what}; {cost}")
+    with line.act:
+        if step is not None and step.change:
+            as_if.button(step.change, key="rollouts", is_first=True)
+        if found is None or found.measures or found.left:
+            st.page_link("plan.py", label="Unblock all", icon=":material/checklist:")
+
+
+def _first(found: PlanAnswer) -> Measure | None:
+    lasting = [one for one in found.measures if one.kind not in _ASIDE]
+    return min(lasting, key=lambda one: (not one.makes, one.kind is MeasureKind.NODES), default=None)
+
+
+# ── pending pods ─────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
+def pending(line: Line, overview: ClusterOverview) -> None:
+    """How many pods wait for a node, and for how many GPUs."""
+    pods = overview.pending_pods
+    if pods is None:
+        _say(line, "Not known: no pods were read.", "?")
+        return
+    wanted = [f"{one.pending:,} {one.noun_for(one.pending)}" for one in supplies_of(overview.gpus) if one.pending]
+    lacking = f" for {words.listing(wanted, None)}" if wanted else ""
+    glyph = "✗" if pods else "✓"
+    _say(
+        line,
+        f"{words.count(pods, 'pod')} {words.plural(pods, 'is', 'are')} pending{lacking}."
+        if pods
+        else "No pod is pending.",
+        glyph,
+    )
+
+
+@errors.part
+def next_pending(line: Line, snapshot: Snapshot, overview: ClusterOverview) -> None:
+    """One more node that starts some of them."""
+    if not overview.pending_pods:
+        return
+    if len(snapshot.nodes) <= _QUICK_NODES:
+        given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+        with line.step:
+            node = cache.answer(pending_node, snapshot, given.limits, given.book)
+        if node is not None:
+            started = words.listing([words.short_name(key) for key, _ in node.started], most=2)
+            cost = "no price" if node.usd_per_month is None else f"{words.usd(node.usd_per_month)} a month"
+            limit = "" if node.is_within_limit else "; the pool's limit has to be raised"
+            _say_next(line, f"one more {node.pool} node starts {started}, {cost}{limit}")
+            with line.act:
+                as_if.button(node.change, key="pending")
+            return
+        _say_next(line, "no single node of today's pools starts any; see what would")
+    with line.act:
+        _show("headroom.py", {sections.ROOM: "true"})
+
+
+def _show(page: str, query: Mapping[str, str] | None = None) -> None:
+    st.page_link(page, label="Show", icon=":material/arrow_forward:", query_params=dict(query or {}))
+
+
+# ── one loss ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
+def loss(line: Line, snapshot: Snapshot) -> None:
+    """How many nodes are single points of failure, and the spare node that covers most of them."""
+    if survive.QUESTION.not_known(snapshot):
+        _say(line, "Not known: nodes or pods were not read.", "?")
+        return
+    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    with line.said:
+        found = _quickly(survive.QUESTION, snapshot, SurviveSettings(), given)
+    with line.act:
+        _show("headroom.py", {sections.LOSSES: "true"})
+    if found is None:
+        _say(line, "What one loss breaks takes seconds to work out here.", "○")
+        return
+    nodes, broken = found.nodes(), found.nodes(broken=True)
+    if not broken:
+        _say(line, f"Any one of {words.count(nodes, 'node')} can fail: all pods come back.", "✓")
+        return
+    points = words.plural(broken, "is a single point", "are single points")
+    _say(line, f"{broken:,} of {words.count(nodes, 'node')} {points} of failure.", "△")
+    covered = _covered(found)
+    if covered is not None:
+        spare, number = covered
+        cost = "no price" if spare.usd_per_month is None else f"{words.usd(spare.usd_per_month)} a month"
+        _say_next(line, f"one spare {spare.pool} node covers {number:,} of them, {cost}")
+
+
+def _covered(found: Survival) -> tuple[Spare, int] | None:
+    """The one spare node that covers most of the nodes that are single points of failure, and how many."""
+    number: dict[tuple[str, str], int] = {}
+    spares: dict[tuple[str, str], Spare] = {}
+    for one in found.losses:
+        if one.scope is Scope.NODE and one.is_broken and len(one.spare) == 1 and one.spare[0].nodes == 1:
+            key = one.spare[0].pool, one.spare[0].zone
+            number[key] = number.get(key, 0) + one.alike
+            spares[key] = one.spare[0]
+    best = max(number, key=lambda key: (number[key], key), default=None)
+    return None if best is None else (spares[best], number[best])
+
+
+# ── money ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
+def money(line: Line, snapshot: Snapshot) -> None:
+    """The bill, what of it nobody requests, and what packing frees."""
+    if costs.QUESTION.not_known(snapshot):
+        _say(line, "Not known: nodes were not read.", "?")
+        return
+    bill = cache.ask(costs.QUESTION, snapshot, CostsSettings(), Given(book=prices.book()))
+    _say(line, _bill(bill, len(snapshot.nodes)), "?" if bill.bill_usd_per_month is None else "○")
+    with line.act:
+        _show("costs.py" if bill.bill_usd_per_month is None else "fleet_savings.py")
+
+
+def _bill(bill: ClusterBill, nodes: int) -> str:
+    if bill.bill_usd_per_month is None:
+        return str(bill.sentence)
+    unpriced = sum(len(one.nodes) for one in bill.unpriced)
+    whole = f"{words.usd(bill.bill_usd_per_month)} a month"
+    if unpriced:
+        return f"{whole} for {words.count(nodes - unpriced, 'node')}; {unpriced:,} more have no price."
+    idle = bill.bill_idle.total if bill.bill_idle else 0.0
+    return f"{whole}; {words.usd(idle)} of it isn't requested." if idle else f"{whole}."
+
+
+@errors.part
+def next_money(line: Line, snapshot: Snapshot) -> None:
+    """What packing frees, which risks nothing; else what spot is expected to save."""
+    if savings.QUESTION.not_known(snapshot):
+        return
+    with line.step:
+        found = _quickly(savings.QUESTION, snapshot, SavingsSettings(), Given(book=prices.book()))
+    fleet: FleetSavings | None = None if found is None else found.fleet
+    if fleet is None:
+        return
+    if fleet.packing_nodes:
+        number = len(fleet.packing_nodes)
+        _say_next(
+            line,
+            f"{words.count(number, 'node')} can go once {words.plural(number, 'its', 'their')} pods move, "
+            f"{words.usd(fleet.packing_usd)} a month",
+        )
+    elif fleet.expected_usd > 0:
+        _say_next(line, f"spot is expected to save {words.usd(fleet.expected_usd)} a month")
+
+
+def _quickly(question: Question[S, A], snapshot: Snapshot, asked: S, given: Given) -> A | None:
+    """The answer, of a large cluster only where it is kept."""
+    if len(snapshot.nodes) > _QUICK_NODES:
+        return cache.known(question, snapshot, asked, given)
+    return cache.ask(question, snapshot, asked, given)
+
+
+# ── workloads ────────────────────────────────────────────────────────────────────────────────────────────────────────
+@errors.part
+def workloads(snapshot: Snapshot, overview: ClusterOverview) -> None:
+    """Those that would get stuck first, then those that restart; each name opens its page."""
+    st.header("Workloads")
+    causes = by_cause(overview.workloads)
+    if sum(map(len, causes)) <= _FEW:
+        causes = [(line,) for some in causes for line in some]
+    trouble = _restarting(snapshot)
+    restarting = [
+        (line,) for line in overview.workloads if line.verdict is Verdict.COMPLETES and line.workload in trouble
+    ]
+    shown = (
+        [*causes[:_FEW], *restarting[:_CAUSES]] if len(causes) <= _FEW else [*causes[:_CAUSES], *restarting[:_CAUSES]]
+    )
+    for place, some in enumerate(shown):
+        with st.container(key=f"row_{place}"):
+            _row(some, trouble)
+    left = len(overview.workloads) - sum(map(len, shown))
+    complete = sum(line.verdict is Verdict.COMPLETES for line in overview.workloads) - len(restarting[:_CAUSES])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if left:
+            st.caption(f"{left:,} more{' complete' if left == complete else ''}.")
+        st.page_link("rollouts.py", label="Every workload", icon=":material/table_rows:")
+
+
+def _restarting(snapshot: Snapshot) -> dict[str, str]:
+    """Workload → what is wrong with its containers, of those that restart or don't start now."""
+    asked, given = RestartsSettings(cures=0), Given(usages=usage_inputs.history(snapshot))
+    if restarts.QUESTION.not_known(snapshot):
+        return {}
+    found = _quickly(restarts.QUESTION, snapshot, asked, given)
+    live = [loop for loop in found.report.loops if loop.is_live] if found is not None else []
+    return {loop.workload: f"{words.count(loop.restarts, 'restart')}: {loop.diagnosis.cause.words}" for loop in live}
+
+
+def _row(some: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
+    line, *alike = some
+    name, said, why, ready = st.columns(_COLUMNS, vertical_alignment="center", gap="small")
+    with name:
+        target = opening.rollout(line.workload)
+        if target is not None:
+            opening.link(target, words.short_name(line.workload))
+    with said:
+        verdict.badge(line.verdict, line.reason)
+    parts = [words.sentence(line.headline)] if line.verdict is not Verdict.COMPLETES else []
+    parts += [words.sentence(trouble[line.workload])] if line.workload in trouble else []
+    parts += [f"And {len(alike):,} more for the same reason."] if alike else []
+    why.markdown(words.literal(" ".join(parts)))
+    known = "" if line.ready is None or line.replicas is None else f"{line.ready:,} of {line.replicas:,} Ready"
+    gpus = line.nouns.count(line.gpus) if line.gpus else ""
+    ready.caption(words.literal(" · ".join(filter(None, (known, gpus)))))
+
+
+@errors.part
+def foot(overview: ClusterOverview, findings: Any) -> None:
+    """Where it is from, and what else was found."""
+    whole = "" if filtered.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
+    st.caption(
+        f"{whole}Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
+    )
+    st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
