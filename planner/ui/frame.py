@@ -10,7 +10,7 @@ from typing import Any, Final
 import streamlit as st
 
 from planner.kubernetes.records import Snapshot
-from planner.ui import filtered, findings, live_view, replay, session, web
+from planner.ui import filtered, findings, link, live_view, replay, session, web
 
 _SQUARES: Final = (
     "#0072B2", "#0072B2", "#009E73",
@@ -31,7 +31,6 @@ MARK: Final = (
 
 Views = Sequence[tuple[str, str, str, Any]]
 _QUEUES: Final = "Queues"
-_OWN_TITLE: Final = ("rollout.py", "spot_savings.py")
 
 
 def show(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any], below: Callable[[], None]) -> None:
@@ -61,13 +60,13 @@ def head(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> Non
     """The room's name as the page's title, and the room's views, that of `page` in bold. A page about one workload, and one in no room,
     has a title of its own."""
     here = _room(table, page, pages)
-    if here and all(pages[file] is not page for file in _OWN_TITLE):
+    if here and page.url_path not in link.OF_ONE_WORKLOAD:
         st.title(here)
     if here and len(table[here]) > 1:
         with st.container(horizontal=True, gap="xsmall", key="views"):
             workload = st.query_params.get("workload")
             for file, title, *_ in table[here]:
-                same = {"workload": workload} if workload and file in _OWN_TITLE else None
+                same = {"workload": workload} if workload and pages[file].url_path in link.OF_ONE_WORKLOAD else None
                 st.page_link(pages[file], label=_named(title, pages[file] is page), query_params=same)
 
 

@@ -27,6 +27,8 @@ _PAGE = "_page"
 _GIVEN = "_private_texts"  # of this session, by their digests
 _MOST_GIVEN: Final = 8
 FILTER: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
+OF_ONE_WORKLOAD: Final = frozenset({"rollout", "spot_savings"})
+"""Pages about one workload, the same on both."""
 AS_IF: Final = "as_if"
 EVERYWHERE: Final = FILTER | {AS_IF}
 """Parameters of no page and no workload: the filter's (`planner.ui.filtered`), and what is supposed (`planner.ui.as_if`)."""
@@ -38,8 +40,12 @@ def arrive(page: str) -> None:
     Streamlit gives widgets back what they had when their page was left. That is right for somebody who comes back by the
     menu; a link to one workload must not open with what was typed for another.
     """
-    if st.session_state.get(_PAGE) == page:
+    before = st.session_state.get(_PAGE)
+    if before == page:
         return
+    workload = st.session_state.get("workload")
+    if {before, page} == OF_ONE_WORKLOAD and workload:  # Streamlit takes what the page that is left had out of the next one's link
+        st.session_state["workload"] = st.query_params["workload"] = workload
     st.session_state[_PAGE] = page
     linked: set[str] = st.session_state.setdefault(_LINKED, set())
     here = linked - EVERYWHERE
@@ -115,6 +121,8 @@ def select(
     """
     _write_as_offered(key, options)
     asked = _asked(key)
+    if st.session_state.get(key) not in (None, *options):  # of the page before, which offers others
+        del st.session_state[key]
     index = options.index(default) if default in options else 0
     more |= {"index": None, "placeholder": options[index]} if is_always else {"index": index}  # that isn't in the link
     value = st.selectbox(label, options, key=key, bind="query-params", on_change=on_change or "rerun", **more)

@@ -324,7 +324,9 @@ def _row(some: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
 def foot(overview: ClusterOverview, findings: Any) -> None:
     """Where it is from, and what else was found."""
     whole = "" if filtered.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
-    st.caption(
-        f"{whole}Data: {words.literal(overview.source)}, taken {words.moment(overview.taken_at)}. Findings: {findings}."
-    )
-    st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        taken = f"taken {words.moment(overview.taken_at)}"
+        st.caption(
+            f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.", width="content"
+        )
+        st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")

@@ -15,9 +15,9 @@ def test_a_filter_holds_from_page_to_page_and_in_the_copied_link(visit: Callable
     visitor.open("?namespace=prod")
     main = visitor.main()
     expect(main.get_by_text("Filtered: 7 workloads in namespace prod; 13 hidden")).to_be_visible()
-    expect(main.get_by_test_id("stAlert").first).to_contain_text("1 of 7 workloads in namespace prod")
+    expect(main.locator(".st-key-line_rollouts")).to_contain_text("1 of 7 workloads in namespace prod")
     main.get_by_test_id("stPageLink").filter(has_text="prod/llm-serve").first.click()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("prod/llm-serve")
     for page in ("Memory", "Bill", "Unblock all"):
         visitor.go(page)
         expect(main.get_by_text("Filtered: 7 workloads in namespace prod; 13 hidden")).to_be_visible()
@@ -39,7 +39,7 @@ def test_search_is_typed_and_taken_away(visit: Callable[..., Visitor]) -> None:
     assert parse_qs(urlparse(visitor.page.url).query)["search"] == ["celery"]
     main.get_by_role("button", name="Show all").click()
     visitor.answered()
-    expect(main.get_by_test_id("stAlert").first).to_contain_text("5 of 20 workloads would get stuck")
+    expect(main.locator(".st-key-line_rollouts")).to_contain_text("5 of 20 workloads would get stuck")
     assert "search" not in parse_qs(urlparse(visitor.page.url).query)
 
 

@@ -33,14 +33,11 @@ def test_what_fits_is_said_of_a_shape(cluster: str, shape: str, also: str, visit
     expect(headline).to_contain_text(also)
 
 
-@pytest.mark.parametrize(("cluster", "waiting"), [("demo", ("2", "of 133")), ("openb", ("47", "of 5,074"))])
-def test_waiting_pods_are_of_all_pods(cluster: str, waiting: tuple[str, str], visit: Callable[..., Visitor]) -> None:
+@pytest.mark.parametrize(("cluster", "waiting"), [("demo", "2"), ("openb", "47")])
+def test_pending_pods_are_counted(cluster: str, waiting: str, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open(f"?cluster={cluster}")
-    tile = visitor.main().get_by_test_id("stMetric").filter(has_text="Pods waiting")
-    number, of_all = waiting
-    expect(tile.get_by_test_id("stMetricValue")).to_have_text(number)
-    expect(tile.get_by_test_id("stMetricDelta")).to_have_text(of_all)
+    expect(visitor.main().locator(".st-key-line_waiting")).to_contain_text(f"{waiting} pods are pending")
 
 
 def test_what_is_not_known_is_not_green(visit: Callable[..., Visitor]) -> None:

@@ -43,7 +43,7 @@ def test_a_card_opens_with_the_state_of_its_own_workload_and_nothing_else(visit:
     expect(visitor.main().get_by_text("maxSurge 0, maxUnavailable 1, Replicas 8; today 25%, 25%, 6")).to_be_visible()
     visitor.go("Now")
     visitor.main().get_by_test_id("stPageLink").filter(has_text="dev/inference-api").first.click()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/inference-api")
     visitor.settle()
     expect(visitor.main().get_by_text("✗ Stuck: the quota of namespace dev").first).to_be_visible()
     assert set(asked(visitor)) == {"workload", "cluster", "digest", "taken"}
@@ -78,7 +78,7 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
 
     first.page.reload()
     first.settle()
-    expect(first.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(first.page.get_by_role("heading", level=1)).to_have_text("ml/worker")
     expect(first.page.get_by_test_id("stSidebar").get_by_text("3 nodes, 3 pods")).to_be_visible()
     expect(first.page.get_by_label("maxUnavailable", exact=True).first).to_have_value("2")
     assert asked(first) == link
@@ -99,7 +99,7 @@ def test_an_upload_is_there_after_f5_and_in_no_other_browser(visit: Callable[...
     expect(visitor.main().get_by_text("is another snapshot")).to_be_visible()
     assert asked(visitor) == link
     upload(visitor, mine)
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("ml/worker")
     visitor.settle()
     expect(visitor.page.get_by_label("maxUnavailable", exact=True).first).to_have_value("2")
     assert asked(visitor) == link
@@ -115,7 +115,7 @@ def test_a_link_names_the_demo_too_and_an_unknown_cluster_is_not_the_demo(visit:
     expect(other.page.get_by_role("heading", level=1)).to_have_text("This link needs its snapshot")
     expect(other.main().get_by_text("x.json").first).to_be_visible()
     other.choose("Cluster", "demo")
-    expect(other.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(other.page.get_by_role("heading", level=1)).to_have_text("prod/api")
     assert asked(other)["workload"] == ["Deployment/prod/api"]
 
 

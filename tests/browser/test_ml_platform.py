@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from planner.sources import demo
-from tests.browser.dashboard import OUTPUT, Visitor, pages
+from tests.browser.dashboard import OUTPUT, Visitor, heading, pages
 
 PAGES = pages()
 
@@ -17,7 +17,7 @@ PAGES = pages()
 def test_every_page_shows_the_cluster_of_all_kinds(path: str, title: str, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     visitor.open(f"{path}?cluster={demo.KINDS_NAME}")
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text(title)
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text(heading(path))
     expect(visitor.page.get_by_test_id("stSidebar")).to_contain_text("Made-up example")
     assert visitor.main().get_by_test_id("stException").count() == 0
     visitor.screenshot(f"ml-platform-{path or 'overview'}", OUTPUT)

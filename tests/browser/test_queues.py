@@ -1,4 +1,4 @@
-"""Kueue's queues on the page What fits, of three teams that share GPUs."""
+"""Kueue's queues on their page, of three teams that share GPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_who_waits_is_said_and_what_moving_quota_does(visit: Callable[..., Visit
     visitor = visit(scheme=scheme)
     visitor.open("inventory")
     upload(visitor, TEAMS)
-    visitor.go("What fits")
+    visitor.go("Queues")
     main = visitor.main()
     expect(main.get_by_role("heading", name="Queues", exact=True)).to_be_visible()
     expect(main.get_by_text("5 workloads wait: 1 for Kueue's next cycle")).to_be_visible()

@@ -39,14 +39,12 @@ def test_demo_is_told_on_the_home_page_and_leads_to_the_rollout(visit: Callable[
     visitor = visit()
     visitor.open()
     expect(visitor.main().get_by_text("would get stuck").first).to_be_visible()
-    link = (
-        visitor.main().get_by_test_id("stPageLink").filter(has_text="Deployment/").nth(1)
-    )  # the first is the page's own default
+    link = visitor.main().locator(".st-key-row_1").get_by_test_id("stPageLink")  # the first is the page's own default
     workload = link.inner_text().split()[-1]
     link.click()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Rollout")
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text(workload)
     visitor.settle()
-    assert asked(visitor)["workload"] == [workload]
+    assert asked(visitor)["workload"] == [f"Deployment/{workload}"]
     title_of_verdict(visitor, "✗ Stuck")
 
 

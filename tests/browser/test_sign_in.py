@@ -171,7 +171,7 @@ def test_files_and_metrics_are_closed(url: str, path: str) -> None:
 def test_signed_in_by_a_link_and_out_again(window: Callable[..., BrowserContext], url: str) -> None:
     context = window()
     page = sign_in(arrive(context, url, "rollout?workload=Deployment/prod/ml-worker"), "ann")
-    expect(page.get_by_role("heading", name="Rollout", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="prod/ml-worker", exact=True)).to_be_visible()
     assert page.url.startswith(f"{url}/rollout?")
     assert "ml-worker" in page.url
     expect(page.get_by_text("Signed in as ann@")).to_be_visible()

@@ -95,7 +95,7 @@ class User:
         assert self.clicks <= MOST_CLICKS
 
     def verdict_is_first(self) -> None:
-        box = self.visitor.main().locator('[data-testid="stAlert"], .st-key-unknown').first.bounding_box()
+        box = self.visitor.main().locator('[data-testid="stAlert"], .st-key-line_rollouts').first.bounding_box()
         assert box is not None
         assert box["y"] < FIRST_PIXELS
 
