@@ -50,7 +50,6 @@ def test_what_is_suggested_can_be_rolled_out() -> None:
 
 def test_the_demo() -> None:
     app = page()
-    assert app.title[0].value == "Drift"
     assert "celery in dev and api in dev" in shown(app)
     assert list(app.dataframe[0].value["Service"]) == ["celery", "api", "inference-api", "web"]
     assert app.dataframe[0].value["dev"][1] == "256Mi, ✗ 18 restarts"

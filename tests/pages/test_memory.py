@@ -20,7 +20,7 @@ def shown(app: AppTest) -> str:
 
 def test_the_demo_says_who_goes_first() -> None:
     app = page()
-    assert app.title[0].value == "Memory"
+    assert app.title[0].value == "Health"
     assert "No node is past its eviction threshold" in app.success[0].value
     assert {one.label: (one.value, one.delta) for one in app.metric}["Unknown use"] == ("0", "of 131")
     assert "2 pods of container api are within 10% of the limit" in shown(app).replace("\\", "")

@@ -251,7 +251,7 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
     app = visit("rollout", full(), **COSTS)
     assert 'was not written by "headroom costs --price-list refresh"' in said(app)
     assert charts_of(app) == ["grid"]
-    assert "GPUs by model" in {heading.value for heading in visit("overview", full()).header}
+    assert "Workloads" in {heading.value for heading in visit("overview", full()).header}
     st.cache_resource.clear()
 
 

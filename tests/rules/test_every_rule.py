@@ -128,6 +128,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/cli/options.py": "tests/cli/test_options_that_need_another.py",
     "planner/ground/typed.py": "tests/ground/test_typed.py",
     "planner/ui/asked.py": "tests/pages/test_rollout.py",
+    "planner/ui/as_if.py": "tests/pages/test_overview.py",
     "planner/history/schema.py": "tests/sources/test_store.py",
     "planner/sources/kubernetes_api.py": "tests/sources/test_bounds.py",
     "planner/sources/store.py": "tests/sources/test_store.py",
