@@ -3,8 +3,7 @@ import streamlit as st
 from planner.ui import capacity_inputs, errors, frame, opening, rollout_inputs, rollout_view, session
 
 snapshot = session.cluster()
-title = st.empty()
-title.title("Rollout")
+(title := st.empty()).title("Rollout")
 if key := rollout_inputs.pick(snapshot):
     title.title(opening.title(key))
 answer, knobs = st.columns([8, 5], gap="large")

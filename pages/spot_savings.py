@@ -16,8 +16,7 @@ from planner.ui import (
 )
 
 snapshot = session.cluster()
-title = st.empty()
-title.title("On spot")
+(title := st.empty()).title("On spot")
 key = savings_inputs.pick(snapshot)
 title.title(opening.title(key))
 derived = savings_inputs.derived(snapshot, key)

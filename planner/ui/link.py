@@ -44,7 +44,7 @@ def arrive(page: str) -> None:
     if before == page:
         return
     workload = st.session_state.get("workload")
-    if {before, page} == OF_ONE_WORKLOAD and workload:  # Streamlit takes what the page that is left had out of the next one's link
+    if workload and {before, page} == OF_ONE_WORKLOAD:  # Streamlit takes it, the left page's, out of the link
         st.session_state["workload"] = st.query_params["workload"] = workload
     st.session_state[_PAGE] = page
     linked: set[str] = st.session_state.setdefault(_LINKED, set())

@@ -326,7 +326,5 @@ def foot(overview: ClusterOverview, findings: Any) -> None:
     whole = "" if filtered.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         taken = f"taken {words.moment(overview.taken_at)}"
-        st.caption(
-            f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.", width="content"
-        )
+        st.caption(f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.", width="content")
         st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
