@@ -26,6 +26,7 @@ from planner.rollout.film import scarce_resource
 from planner.rollout.scaled import At
 from planner.ui import (
     apply_view,
+    as_if,
     cache,
     certificate_view,
     charts,
@@ -101,6 +102,7 @@ def played(snapshot: Snapshot, settings: RolloutSettings) -> tuple[Snapshot, Rol
 _STEP = {"event": "", "seconds": "after", "ready": "Ready in all"}
 _FEW_STEPS = 12  # shown at once, of the first way out
 _ANSWERED = "_rollout_answered"
+_POOL = "NodePool/"  # how a step names the node pool that it resizes
 
 
 def _shown(result: RolloutResult) -> object:
@@ -279,11 +281,19 @@ def _remedy(remedy: Remedy, place: int, price: str, snapshot: Snapshot) -> None:
         with link.expander("Steps", key=f"steps_{place}", icon=":material/format_list_numbered:") as is_open:
             if is_open:
                 steps()
+    if remedy.kind is RemedyKind.ADD_NODE and (changes := _nodes_added(remedy)):
+        as_if.button(changes, key=f"way-{place}")
     if remedy.patch_yaml and remedy.kind is not RemedyKind.FREE_CAPACITY:  # there the patch is only a part of the cure
         st.button(
             "Try it here", key=f"try-{place}", icon=":material/play_arrow:", on_click=rollout_inputs.adopt_patch,
             args=(remedy.patch_yaml,),
         )  # fmt: skip
+
+
+def _nodes_added(remedy: Remedy) -> str:
+    """The nodes that its steps add, as `--change` takes them; "" where a step says no pool."""
+    pools = [step for step in remedy.steps if step.target.startswith(_POOL) and step.target.count("/") == 1]
+    return ";".join(f"add:{step.target.removeprefix(_POOL)}={int(step.after) - int(step.before)}" for step in pools)
 
 
 @errors.part

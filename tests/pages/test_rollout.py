@@ -358,3 +358,11 @@ def test_the_table_of_strategies_has_its_columns_for_all() -> None:
 def test_what_draws_a_film_is_fetched_before_somebody_asks() -> None:
     assert len(visit("rollout").get("bidi_component")) == 1  # with nothing in it
     assert len(visit("rollout", section="What happens").get("bidi_component")) == 1
+
+
+def test_a_way_out_by_nodes_is_supposed_on_every_page() -> None:
+    app = visit("rollout", workload="Deployment/batch/trainer")
+    button = next(one for one in app.button if str(one.key).startswith("suppose-way-"))
+    button.click().run()
+    assert app.query_params["as_if"] == "add:gpu-t4=1"
+    assert "✓ Completes" in said(app)

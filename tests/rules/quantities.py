@@ -57,13 +57,13 @@ QUANTITIES = (
         name="workloads that can be rolled out",
         scope="each workload's own rollout with its own strategy, were it changed now, nothing else moving",
         where="Unblock all; plan",
-        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Rollable now",), least=4,
+        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Rollable now",), least=3,
     ),
     Quantity(
         name="workloads that restart or fail to start",
         scope="of all containers, those that do so still",
         where="Restarts; restarts",
-        patterns=(r"\b([\d,]+) workloads? restarts? or fails? to start",), tiles=("Workloads in trouble",), least=4,
+        patterns=(r"\b([\d,]+) workloads? restarts? or fails? to start",), tiles=("Workloads in trouble",), least=3,
     ),
     Quantity(
         name="GPUs that are free",
