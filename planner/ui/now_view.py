@@ -15,13 +15,12 @@ from planner.capacity.survival import Scope, Spare, Survival
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
-from planner.questions import costs, plan, restarts, savings, survive
+from planner.questions import costs, plan, restarts, savings
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Given, Question
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
-from planner.questions.survive import SurviveSettings
 from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.remedies.pending_node import pending_node
@@ -177,16 +176,12 @@ def _show(page: str, query: Mapping[str, str] | None = None) -> None:
 @errors.part
 def loss(line: Line, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
-    if survive.QUESTION.not_known(snapshot):
-        _say(line, "Not known: nodes or pods were not read.", "?")
-        return
-    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
     with line.said:
-        found = _quickly(survive.QUESTION, snapshot, SurviveSettings(), given)
+        found = sections.losses(snapshot, most_nodes=_QUICK_NODES)
     with line.act:
         _show("headroom.py", {sections.LOSSES: "true"})
     if found is None:
-        _say(line, "What one loss breaks takes seconds to work out here.", "○")
+        _say(line, "What one loss breaks isn't worked out here.", "○")
         return
     nodes, broken = found.nodes(), found.nodes(broken=True)
     if not broken:

@@ -72,6 +72,17 @@ def of_losses(snapshot: Snapshot, given: Given) -> None:
             _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given), _suppose_spare)
 
 
+def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:
+    """What one loss breaks; of more nodes only where it is kept already. None where it isn't known."""
+    question, settings = survive.QUESTION, survive.SurviveSettings()
+    if question.not_known(snapshot):
+        return None
+    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    if len(snapshot.nodes) > most_nodes:
+        return cache.known(question, snapshot, settings, given)
+    return cache.ask(question, snapshot, settings, given)
+
+
 def _suppose_spare(found: Survival) -> None:
     changes = ";".join(f"add:{one.pool}={one.nodes}" for one in found.spare)
     if changes:

@@ -157,6 +157,7 @@ class Visitor:
         steps = [(self.room(room), first), *([(self.view(title), title)] if title != first else [])]
         for link, called in steps:
             link.click()
+            self.page.mouse.move(700, 5)  # its tooltip may lie over what is clicked next
             here = self.view(called) if len(views) > 1 else self.room(room)
             expect(here.locator("strong").filter(visible=True).first).to_be_visible()
             self.settle()
