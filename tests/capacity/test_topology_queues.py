@@ -69,7 +69,9 @@ def outcomes(objects: list[Object], listed: tuple[str, ...] = KINDS) -> dict[str
     return {one.workload.rpartition("/")[2]: (one.outcome, str(one.why)) for one in found}
 
 
-REQUIRED, PREFERRED, ANY = {"required": "rack"}, {"preferred": "rack"}, {"unconstrained": True}
+REQUIRED: Final[Object] = {"required": "rack"}
+PREFERRED: Final[Object] = {"preferred": "rack"}
+ANY: Final[Object] = {"unconstrained": True}
 
 
 @pytest.mark.parametrize(

@@ -404,7 +404,7 @@ def _serving() -> Iterator[Case]:
     group = {"roles": [{"name": "a", "replicas": 1, "template": template(8)}]}
     yield _case("rolebasedgroup", thing("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", "rbg", group), pods=1, gpus=8)
     clique = {"name": "p", "spec": {"roleName": "p", "replicas": 2, "minAvailable": 1, "podSpec": pod_spec(1)}}
-    cliques = {"replicas": 1, "template": {"cliques": [clique]}}
+    cliques: Object = {"replicas": 1, "template": {"cliques": [clique]}}
     yield _case("podcliqueset", thing("grove.io/v1alpha1", "PodCliqueSet", "pcs", cliques), pods=2, gpus=2)
     shared = {**cliques["template"], "podCliqueScalingGroups": [{"name": "s", "cliqueNames": ["p"], "replicas": 2}]}
     yield _unknown(

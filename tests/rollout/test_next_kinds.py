@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import pytest
 
+from planner.capacity.gated import GatedWorkload
 from planner.kubernetes.composed import spark_application
 from planner.kubernetes.pod_templates import templated
 from planner.kubernetes.records import Snapshot
-from planner.questions.gate import GatedWorkload, GateSettings, answer
+from planner.questions.gate import GateSettings, answer
 from planner.rollout.answers import Verdict
 from tests.capacity.teams import GPU, node, read
 
@@ -235,8 +236,8 @@ def model(image: str, **metadata: Any) -> Object:
     return {**one, "metadata": {**one["metadata"], "uid": "u", **metadata}}
 
 
-FIELDS: Final = {"f:spec": {"f:predictor": {"f:minReplicas": {}, "f:containers": {}}}}
-APPLIED: Final = {
+FIELDS: Final[Object] = {"f:spec": {"f:predictor": {"f:minReplicas": {}, "f:containers": {}}}}
+APPLIED: Final[Object] = {
     "manager": "kubectl-client-side-apply",
     "operation": "Update",
     "fieldsType": "FieldsV1",
