@@ -366,7 +366,9 @@ def _serving() -> Iterator[Case]:
     yield _case(
         "dynamographdeployment", thing("nvidia.com/v1alpha1", "DynamoGraphDeployment", "dg", dynamo), pods=2, gpus=16
     )
-    shared = {"components": [{"name": "w", "podTemplate": template(1), "experimental": {"gpuMemoryService": {}}}]}
+    shared: Object = {
+        "components": [{"name": "w", "podTemplate": template(1), "experimental": {"gpuMemoryService": {}}}]
+    }
     yield _unknown(
         "dynamographdeployment-of-shared-memory",
         thing("nvidia.com/v1beta1", "DynamoGraphDeployment", "dm", shared),
