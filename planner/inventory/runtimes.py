@@ -170,7 +170,7 @@ def runtime_of(document: Mapping[str, Any]) -> str:
     return json.dumps({"formats": each, "spec": seal({"spec": own})["spec"]})
 
 
-_STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+_STEP: Final = f"{TRAINING_GROUP}/trainjob-ancestor-step"
 _TRAINED: Final = "node"
 """The container that a TrainJob's resources are given to."""
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from planner.ground.records import Record
+from planner.ground.vocabulary import NVIDIA_GPU
 from planner.kubernetes.accelerators import accelerator
 
 Document = Mapping[str, Any]
@@ -172,7 +173,7 @@ def _dynamo_amounts(item: Document) -> dict[str, Any]:
     named = {
         "cpu": item.get("cpu"),
         "memory": item.get("memory"),
-        str(item.get("gpuType") or "nvidia.com/gpu"): item.get("gpu"),
+        str(item.get("gpuType") or NVIDIA_GPU): item.get("gpu"),
     }
     return {name: amount for name, amount in (*named.items(), *mapping(item.get("custom")).items()) if amount}
 

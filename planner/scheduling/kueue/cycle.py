@@ -16,7 +16,7 @@ from planner.kubernetes.records import FrozenMap, QueuedSet
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.flavors import Assigner, Flavors, fewer
 from planner.scheduling.kueue.preemption import may_evict, possible, targets
-from planner.scheduling.kueue.topology import Place, Places, with_places
+from planner.scheduling.kueue.topology import Place, TopologyNodes, with_places
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Share, Tree, Use
 from planner.scheduling.kueue.wanting import Assignment, Mode, Possible, Target, Wanting
 
@@ -38,7 +38,7 @@ class QuotaState(NamedTuple):
     tree: Tree
     flavors: Flavors
     rules: Rules = Rules()
-    places: Mapping[str, Places] = FrozenMap()
+    places: Mapping[str, TopologyNodes] = FrozenMap()
 
 
 class Entry:
@@ -140,7 +140,7 @@ def run(
     return done
 
 
-def _placed_sets(state: QuotaState, entry: Entry) -> Iterator[tuple[Places, QueuedSet, Mapping[Place, int]]]:
+def _placed_sets(state: QuotaState, entry: Entry) -> Iterator[tuple[TopologyNodes, QueuedSet, Mapping[Place, int]]]:
     sets = {each.name: each for each in entry.wanting.sets}
     for given in entry.assignment.sets:
         if given.places:

@@ -14,7 +14,7 @@ from planner.kubernetes.records import QueuedWorkload, Snapshot
 from planner.scheduling.kueue.candidates import Rules
 from planner.scheduling.kueue.cycle import QuotaState
 from planner.scheduling.kueue.flavors import Flavors
-from planner.scheduling.kueue.topology import Places
+from planner.scheduling.kueue.topology import TopologyNodes
 from planner.scheduling.kueue.tree import FlavorResource, Held, Queue, QuotaNode, Tree
 from planner.scheduling.kueue.wanting import Wanting
 
@@ -32,7 +32,7 @@ def state_of(snapshot: Snapshot, rules: Rules = Rules()) -> QuotaState:  # noqa:
     levels = {topology.name: topology.levels for topology in snapshot.topologies}
     flavors = {flavor.name: flavor for flavor in snapshot.resource_flavors}
     known = {flavor.name: levels.get(flavor.topology) for flavor in snapshot.resource_flavors if flavor.topology}
-    places = {name: Places(flavors[name], of, snapshot.nodes) for name, of in known.items() if of}
+    places = {name: TopologyNodes(flavors[name], of, snapshot.nodes) for name, of in known.items() if of}
     for each in places.values():
         each.use(snapshot.pods)
     return QuotaState(tree, Flavors(flavors, known), rules, places)

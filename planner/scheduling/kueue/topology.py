@@ -36,14 +36,14 @@ class Domain:
         self.place, self.below, self.room = place, list[Domain](), 0
 
 
-class Placement(NamedTuple):
+class TopologyAssignment(NamedTuple):
     """How many pods each domain of the lowest level gets; none where they don't fit, and then how many would."""
 
     domains: Mapping[Place, int]
     most: int = 0
 
 
-class Places:
+class TopologyNodes:
     """The nodes of a flavor by its topology's levels, and what is used of them; `own`: by pods that Kueue placed."""
 
     def __init__(self, flavor: ResourceFlavor, levels: tuple[str, ...], nodes: Iterable[Node]) -> None:
@@ -99,7 +99,7 @@ class Places:
         """Whether the places are still free."""
         return all(self._room(pods, place, is_empty=False) >= count for place, count in domains.items())
 
-    def find(self, pods: QueuedSet, *, is_empty: bool = False) -> Placement:
+    def find(self, pods: QueuedSet, *, is_empty: bool = False) -> TopologyAssignment:
         """Where the pods of a set go; `is_empty`: if no pod of Kueue's were there."""
         for known in self._at:
             for domain in known.values():
@@ -113,12 +113,12 @@ class Places:
         level = len(self.levels) - 1 if is_free else self.levels.index(pods.level)
         level, chosen, most = self._fitting(pods, level, is_free=is_free)
         if not chosen:
-            return Placement({}, most)
+            return TopologyAssignment({}, most)
         chosen = _fewest(chosen, pods.count, is_free=is_free)
         for _ in range(level, len(self.levels) - 1):
             below = _ordered((each for domain in chosen for each in domain.below), is_free=is_free)
             chosen = _fewest(below, pods.count, is_free=is_free)
-        return Placement({domain.place: domain.room for domain in chosen if domain.room}, pods.count)
+        return TopologyAssignment({domain.place: domain.room for domain in chosen if domain.room}, pods.count)
 
     def _fitting(self, pods: QueuedSet, level: int, *, is_free: bool) -> tuple[int, list[Domain], int]:
         """The level, and its domains that have room together; a required level is one domain's, a preferred one may be any above."""
@@ -152,7 +152,7 @@ class Places:
         return min(max(0, free[name] - own[name]) // amount for name, amount in _asked(pods).items() if amount > 0)
 
 
-def with_places(places: Mapping[str, Places], queue: Queue, wanting: Wanting, found: Assignment) -> Assignment:
+def with_places(places: Mapping[str, TopologyNodes], queue: Queue, wanting: Wanting, found: Assignment) -> Assignment:
     """What a workload was given, with places in a topology for its pods where it asks for some, or all flavors of its queue have one;
     where it fits only if others went it is `Mode.PREEMPT`, where it never does `Mode.NO_FIT` (`flavorassigner.go` `assignFlavors`)."""
     flavors = [name for group in queue.spec.groups for name in group.flavors]
@@ -160,7 +160,7 @@ def with_places(places: Mapping[str, Places], queue: Queue, wanting: Wanting, fo
     if found.mode == Mode.NO_FIT or not any(is_implied or each.is_topological for each in wanting.sets):
         return found
     sets, given = {each.name: each for each in wanting.sets}, list(found.sets)
-    taken: list[tuple[Places, QueuedSet, Mapping[Place, int]]] = []
+    taken: list[tuple[TopologyNodes, QueuedSet, Mapping[Place, int]]] = []
     mode: Mode = found.mode
     for number, each in enumerate(found.sets):
         pods = replace(sets[each.name], count=each.pods)

@@ -17,7 +17,7 @@ from planner.kubernetes.records import (
     Taint,
     Toleration,
 )
-from planner.scheduling.kueue.topology import OWN_POD, Places
+from planner.scheduling.kueue.topology import OWN_POD, TopologyNodes
 
 HOST = "kubernetes.io/hostname"
 LEVELS = ("block", "rack", HOST)
@@ -47,18 +47,18 @@ def running(name: str, on: str, gpus: int, *, is_own: bool) -> Pod:
     return Pod(namespace="a", name=name, uid=name, labels=labels, spec=spec(gpus), node_name=on, phase="Running")
 
 
-def places(*nodes: Node, levels: tuple[str, ...] = LEVELS, **flavor: Any) -> Places:
-    return Places(
+def places(*nodes: Node, levels: tuple[str, ...] = LEVELS, **flavor: Any) -> TopologyNodes:
+    return TopologyNodes(
         ResourceFlavor(name="tas", node_labels=FrozenMap({"pool": "tas"}), topology="dc", **flavor), levels, nodes
     )
 
 
-def dc(*free: int) -> Places:
+def dc(*free: int) -> TopologyNodes:
     """Two blocks of two racks of two nodes each, with so many free GPUs."""
     return places(*(node(f"n{at}", f"b{at // 4}", f"r{at // 2}", gpus) for at, gpus in enumerate(free)))
 
 
-def found(where: Places, pods: QueuedSet) -> dict[str, int]:
+def found(where: TopologyNodes, pods: QueuedSet) -> dict[str, int]:
     return {place[-1]: count for place, count in where.find(pods).domains.items()}
 
 
