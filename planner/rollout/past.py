@@ -29,8 +29,8 @@ from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.past_causes import (
     AT_ONCE_SECONDS,
     HUNG_SECONDS,
-    Cause,
-    Cure,
+    HangCause,
+    HangCure,
     a_pod_ended_before,
     came_with_node,
     first_of,
@@ -40,8 +40,8 @@ from planner.rollout.past_causes import (
     warnings_in,
 )
 from planner.rollout.past_revisions import (
+    RevisionTime,
     Scaling,
-    Turn,
     events_by_object,
     is_done,
     owned_pods,
@@ -91,8 +91,8 @@ class PastRollout(Record):
     ended: str | None
     course: Course
     hung_seconds: HungSeconds | None
-    cause: Cause | None
-    cure: Cure | None
+    cause: HangCause | None
+    cure: HangCure | None
     traces: tuple[str, ...]
     began_seconds: float | None = None
     would_have_told: bool | None = None
@@ -138,15 +138,15 @@ def _is_held_by_pause(cluster: Cluster, workload: Workload) -> bool:
 
 def _held_by_pause(workload: Workload) -> PastRollout:
     return PastRollout(
-        workload=workload.key, revision=None, began=None, ended=None, course=Course.HUNG_STILL, hung_seconds=None, cause=Cause.PAUSED,
-        cure=Cure.NONE, traces=(f"{workload.key} is paused, and no ReplicaSet has its template",),
+        workload=workload.key, revision=None, began=None, ended=None, course=Course.HUNG_STILL, hung_seconds=None, cause=HangCause.PAUSED,
+        cure=HangCure.NONE, traces=(f"{workload.key} is paused, and no ReplicaSet has its template",),
     )  # fmt: skip
 
 
 class _Past:
     """One turn, looked at once: its window, its movements, its gaps."""
 
-    def __init__(self, cluster: Cluster, turn: Turn, later: Sequence[Turn]) -> None:
+    def __init__(self, cluster: Cluster, turn: RevisionTime, later: Sequence[RevisionTime]) -> None:
         self.cluster, self.turn, self.later = cluster, turn, later
         self.workload, self.now = turn.workload, cluster.snapshot.taken_at
         self.scalings: list[Scaling] = scalings_of(cluster, turn.workload) if turn.is_of_sets else []
@@ -469,42 +469,48 @@ class _Past:
         most = gap.until - gap.since
         return HungSeconds(least=round(most if gap.least is None else gap.least), most=round(most))
 
-    def _cause(self, gap: _Gap | None) -> Cause:
+    def _cause(self, gap: _Gap | None) -> HangCause:
         workload, turn = self.workload, self.turn
         if workload.strategy.kind == ON_DELETE:
-            return Cause.OTHER
+            return HangCause.OTHER
         since, until = (gap.since, gap.until) if gap is not None else (turn.began or 0.0, self.until or self.now)
         pods = (gap.pods if gap is not None else ()) or tuple(pod for pod in turn.pods if not pod.is_ready)
         found = first_of(of_pod(self.cluster, pod) for pod in pods)
-        if found is Cause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
+        if found is HangCause.NOT_SEEN and turn.is_last and not self.is_complete and workload.refusal_message:
             found = of_refusal(workload.refusal_message)
-        if found is Cause.NOT_SEEN:
+        if found is HangCause.NOT_SEEN:
             found = first_of(cause for _, cause in warnings_in(self.events, since, until))
         is_paused = turn.is_last and not self.is_complete and workload.is_paused
-        return Cause.PAUSED if is_paused and found is Cause.NOT_SEEN else found
+        return HangCause.PAUSED if is_paused and found is HangCause.NOT_SEEN else found
 
-    def _cure(self, course: Course, gap: _Gap | None, cause: Cause | None) -> Cure:
+    def _cure(self, course: Course, gap: _Gap | None, cause: HangCause | None) -> HangCure:
         if course is Course.HUNG_STILL:
-            return Cure.NONE
+            return HangCure.NONE
         if not self.turn.is_last:
             is_ended = gap is None or self.turn.until is None or gap.until >= self.turn.until - AT_ONCE_SECONDS
             if is_ended:
-                return Cure.ROLLED_BACK if self.later and self.later[0].is_again else Cure.NEW_REVISION
-        if cause is Cause.QUOTA:
-            return Cure.QUOTA_RAISED
-        if cause in (Cause.NEVER_READY, Cause.CRASH_LOOP, Cause.IMAGE_PULL, Cause.ADMISSION_REFUSED, Cause.PAUSED):
-            return Cure.OTHER
+                return HangCure.ROLLED_BACK if self.later and self.later[0].is_again else HangCure.NEW_REVISION
+        if cause is HangCause.QUOTA:
+            return HangCure.QUOTA_RAISED
+        if cause in (
+            HangCause.NEVER_READY,
+            HangCause.CRASH_LOOP,
+            HangCause.IMAGE_PULL,
+            HangCause.ADMISSION_REFUSED,
+            HangCause.PAUSED,
+        ):
+            return HangCure.OTHER
         return self._cure_of_room(gap)
 
-    def _cure_of_room(self, gap: _Gap | None) -> Cure:
+    def _cure_of_room(self, gap: _Gap | None) -> HangCure:
         pods = gap.pods if gap is not None else ()
         if any(came_with_node(self.cluster, pod) for pod in pods) or (gap is not None and self._went_to_new_node(gap)):
-            return Cure.NODE_ADDED
+            return HangCure.NODE_ADDED
         if gap is not None and self._old_went_first(gap):
-            return Cure.STRATEGY_CHANGED
+            return HangCure.STRATEGY_CHANGED
         if any(a_pod_ended_before(self.cluster, pod) for pod in pods) or self._others_went(pods):
-            return Cure.ROOM_FREED
-        return Cure.NOT_SEEN
+            return HangCure.ROOM_FREED
+        return HangCure.NOT_SEEN
 
     def _went_to_new_node(self, gap: _Gap) -> bool:
         """Whether a pod that is gone was scheduled to a node that had just registered, which may be gone too."""

@@ -22,7 +22,7 @@ AT_ONCE_SECONDS: Final = 10.0
 (kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go` `DefaultPodMaxBackoffDuration`)."""
 
 
-class Cause(StrEnum):
+class HangCause(StrEnum):
     NO_ROOM = "no_room"
     QUOTA = "quota"
     SELECTOR_OR_TAINT = "selector_or_taint"
@@ -36,7 +36,7 @@ class Cause(StrEnum):
     NOT_SEEN = "not_seen"
 
 
-class Cure(StrEnum):
+class HangCure(StrEnum):
     ROLLED_BACK = "rolled_back"
     NEW_REVISION = "new_revision"
     ROOM_FREED = "room_freed"
@@ -49,11 +49,11 @@ class Cure(StrEnum):
 
 
 WORDS: Final = {
-    Cause.NO_ROOM: "a pod of it finds no room", Cause.QUOTA: "a quota refuses its pods",
-    Cause.SELECTOR_OR_TAINT: "no node passes a pod's selectors and tolerations", Cause.NEVER_READY: "its pods run and don't get Ready",
-    Cause.CRASH_LOOP: "its containers crash", Cause.IMAGE_PULL: "its image can't be pulled",
-    Cause.ZONE_VOLUME: "a pod's volume is where it may not run", Cause.PAUSED: "it is paused",
-    Cause.ADMISSION_REFUSED: "the API server refuses its pods",
+    HangCause.NO_ROOM: "a pod of it finds no room", HangCause.QUOTA: "a quota refuses its pods",
+    HangCause.SELECTOR_OR_TAINT: "no node passes a pod's selectors and tolerations", HangCause.NEVER_READY: "its pods run and don't get Ready",
+    HangCause.CRASH_LOOP: "its containers crash", HangCause.IMAGE_PULL: "its image can't be pulled",
+    HangCause.ZONE_VOLUME: "a pod's volume is where it may not run", HangCause.PAUSED: "it is paused",
+    HangCause.ADMISSION_REFUSED: "the API server refuses its pods",
 }  # fmt: skip
 """What is said of one that stands still."""
 _PULLS: Final = frozenset(
@@ -80,30 +80,30 @@ _ROOM_WORDS: Final = (
 )  # fmt: skip
 _PREEMPTION: Final = re.compile(r"\s*(no new claims to deallocate, )?preemption: .*", re.DOTALL)
 _RANK: Final = (
-    Cause.QUOTA, Cause.ADMISSION_REFUSED, Cause.IMAGE_PULL, Cause.CRASH_LOOP, Cause.ZONE_VOLUME, Cause.NO_ROOM,
-    Cause.SELECTOR_OR_TAINT, Cause.OTHER, Cause.NEVER_READY,
+    HangCause.QUOTA, HangCause.ADMISSION_REFUSED, HangCause.IMAGE_PULL, HangCause.CRASH_LOOP, HangCause.ZONE_VOLUME, HangCause.NO_ROOM,
+    HangCause.SELECTOR_OR_TAINT, HangCause.OTHER, HangCause.NEVER_READY,
 )  # fmt: skip
 """Of several the first: a container that crashes isn't Ready either."""
 
 
-def of_scheduler(message: str) -> Cause:
+def of_scheduler(message: str) -> HangCause:
     """``0/2 nodes are available: 2 Insufficient nvidia.com/gpu. …``. Where a volume is elsewhere than the pod's selector lets it, that; else
     room before the pod's own choice: on nodes that it may not use it needs none."""
     words = _PREEMPTION.sub("", message)
     lacks_room, is_choosy = (any(one in words for one in some) for some in (_ROOM_WORDS, _OWN_WORDS))
     if any(one in words for one in _VOLUME_WORDS) and (is_choosy or not lacks_room):
-        return Cause.ZONE_VOLUME
+        return HangCause.ZONE_VOLUME
     if lacks_room:
-        return Cause.NO_ROOM
-    return Cause.SELECTOR_OR_TAINT if is_choosy else Cause.OTHER
+        return HangCause.NO_ROOM
+    return HangCause.SELECTOR_OR_TAINT if is_choosy else HangCause.OTHER
 
 
-def of_refusal(message: str) -> Cause:
+def of_refusal(message: str) -> HangCause:
     """Of a pod that the API server refuses."""
-    return Cause.QUOTA if "exceeded quota" in message or "failed quota" in message else Cause.ADMISSION_REFUSED
+    return HangCause.QUOTA if "exceeded quota" in message or "failed quota" in message else HangCause.ADMISSION_REFUSED
 
 
-def of_event(event: Event) -> Cause | None:
+def of_event(event: Event) -> HangCause | None:
     """What a warning tells; None where it tells nothing about why a pod isn't there or isn't Ready."""
     if event.reason == "FailedScheduling":
         return of_scheduler(event.message)
@@ -111,35 +111,35 @@ def of_event(event: Event) -> Cause | None:
         return of_refusal(event.message)
     if event.reason in ("BackOff", "Failed"):
         is_pull = "pull" in event.message.lower() or any(one in event.message for one in _PULLS)
-        return Cause.IMAGE_PULL if is_pull else Cause.CRASH_LOOP
+        return HangCause.IMAGE_PULL if is_pull else HangCause.CRASH_LOOP
     if event.reason == "Unhealthy":
-        return Cause.NEVER_READY if event.message.startswith(("Readiness", "Startup")) else Cause.CRASH_LOOP
+        return HangCause.NEVER_READY if event.message.startswith(("Readiness", "Startup")) else HangCause.CRASH_LOOP
     if event.reason in ("FailedAttachVolume", "FailedMount"):
-        return Cause.OTHER
+        return HangCause.OTHER
     return None
 
 
-def of_pod(cluster: Cluster, pod: Pod) -> Cause | None:
+def of_pod(cluster: Cluster, pod: Pod) -> HangCause | None:
     """Why a pod that isn't Ready isn't, or why one that was late was; None where it doesn't show it any more."""
     if pod.unschedulable_message:
         return of_scheduler(pod.unschedulable_message)
     for container in pod.containers:
         if container.state == "waiting" and container.reason in _PULLS:
-            return Cause.IMAGE_PULL
+            return HangCause.IMAGE_PULL
         if container.state == "waiting" and container.reason in ("CrashLoopBackOff", "RunContainerError"):
-            return Cause.CRASH_LOOP
+            return HangCause.CRASH_LOOP
         if container.state == "waiting" and container.reason.startswith("Create"):
-            return Cause.OTHER
+            return HangCause.OTHER
     if any(container.restart_count and container.last_finished_at is not None for container in pod.containers):
-        return Cause.CRASH_LOOP
+        return HangCause.CRASH_LOOP
     if waited_for_room(pod):
         return of_its_node(cluster, pod)
     runs = [one.started_at for one in pod.containers if one.state == "running" and one.started_at is not None]
     if runs and not pod.is_ready:
-        return Cause.NEVER_READY
+        return HangCause.NEVER_READY
     ready = pod.ready_at
     is_late = ready is not None and bool(runs) and ready - max(runs) >= HUNG_SECONDS
-    return Cause.NEVER_READY if is_late else None
+    return HangCause.NEVER_READY if is_late else None
 
 
 HUNG_SECONDS: Final = 20.0
@@ -153,7 +153,7 @@ def waited_for_room(pod: Pod) -> bool:
     return pod.scheduled_at - pod.created_at >= HUNG_SECONDS
 
 
-def of_its_node(cluster: Cluster, pod: Pod) -> Cause | None:
+def of_its_node(cluster: Cluster, pod: Pod) -> HangCause | None:
     """Of a pod that waited, by the node that it got: one that was made meanwhile, or where a Job's pod ended. Where no older node
     would have passed its selectors and tolerations, they were what it waited for."""
     if came_with_node(cluster, pod):
@@ -161,8 +161,8 @@ def of_its_node(cluster: Cluster, pod: Pod) -> Cause | None:
         nodes = cluster.snapshot.nodes
         older = [place for place, node in enumerate(nodes) if not _is_younger(node, pod)]
         is_theirs = any(int(shape.static[place]) in (Static.PASSES, Static.CORDONED) for place in older)
-        return Cause.NO_ROOM if is_theirs else Cause.SELECTOR_OR_TAINT
-    return Cause.NO_ROOM if a_pod_ended_before(cluster, pod) else None
+        return HangCause.NO_ROOM if is_theirs else HangCause.SELECTOR_OR_TAINT
+    return HangCause.NO_ROOM if a_pod_ended_before(cluster, pod) else None
 
 
 def _is_younger(node: Node, pod: Pod) -> bool:
@@ -196,13 +196,13 @@ def _ends(cluster: Cluster) -> dict[str, list[float]]:
     return found
 
 
-def first_of(causes: Iterable[Cause | None]) -> Cause:
+def first_of(causes: Iterable[HangCause | None]) -> HangCause:
     """That of several which explains the others."""
     some = {cause for cause in causes if cause is not None}
-    return next((cause for cause in _RANK if cause in some), Cause.NOT_SEEN)
+    return next((cause for cause in _RANK if cause in some), HangCause.NOT_SEEN)
 
 
-def warnings_in(events: Sequence[Event], since: float, until: float) -> Iterator[tuple[Event, Cause]]:
+def warnings_in(events: Sequence[Event], since: float, until: float) -> Iterator[tuple[Event, HangCause]]:
     """Those that were seen between two times and tell a cause."""
     for event in events:
         cause, last = of_event(event), event.last_seen_at

@@ -40,7 +40,7 @@ class Scaling(Record, kw_only=False):
     after: int
 
 
-class Turn(Record):
+class RevisionTime(Record):
     """One revision's time as its workload's latest.
 
     Attributes
@@ -72,7 +72,7 @@ class Turn(Record):
         return bool(self.workload.traits.part)
 
 
-def turns_of(cluster: Cluster, workload: Workload) -> tuple[Turn, ...]:
+def turns_of(cluster: Cluster, workload: Workload) -> tuple[RevisionTime, ...]:
     """The revisions of a Deployment, StatefulSet or DaemonSet of which something remains, in the order they came; its first included."""
     turns = [*(_of_sets(cluster, workload) if workload.traits.part else _of_revisions(cluster, workload))]
     turns = _with_first_pods(cluster, workload, turns)
@@ -89,7 +89,7 @@ def turns_of(cluster: Cluster, workload: Workload) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _is_first(workload: Workload, turn: Turn, place: int) -> bool:
+def _is_first(workload: Workload, turn: RevisionTime, place: int) -> bool:
     """Whether the workload was made with it, or took over what was there before it: its number then isn't 1."""
     if turn.is_again:
         return False
@@ -103,17 +103,17 @@ def _is_first(workload: Workload, turn: Turn, place: int) -> bool:
 
 
 # ── Deployments ──────────────────────────────────────────────────────────────────────────────────────────────────────
-def _of_sets(cluster: Cluster, workload: Workload) -> Iterator[Turn]:
+def _of_sets(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime]:
     sets = sets_by_owner(cluster).get(workload.uid, [])
     scalings = scalings_of(cluster, workload)
-    known: list[Turn] = []
+    known: list[RevisionTime] = []
     for replica_set in sets:
         numbers = _numbers(replica_set)
         pods = tuple(owned_pods(cluster, replica_set.uid))
         for number in numbers:
             is_again = number != numbers[0]
             known.append(
-                Turn(
+                RevisionTime(
                     workload=workload, part=replica_set.name, number=number, made_at=replica_set.created_at, is_again=is_again,
                     began=None if is_again else replica_set.created_at, pods=pods,
                 )
@@ -122,18 +122,20 @@ def _of_sets(cluster: Cluster, workload: Workload) -> Iterator[Turn]:
     known = [_begun_again(turn, known[:place], scalings) for place, turn in enumerate(known)]
     there = {turn.part for turn in known}
     lowest = min((turn.began for turn in known if turn.began is not None), default=None)
-    gone: dict[str, Turn] = {}
+    gone: dict[str, RevisionTime] = {}
     for scaling in scalings:
         is_new = scaling.is_up and scaling.name not in there and scaling.before in (0, None)
         is_before = lowest is not None and scaling.at < max(
             (one.began for one in known if one.began is not None), default=lowest
         )
         if is_new and is_before and scaling.name not in gone and _replaces(scaling, scalings, known):
-            gone[scaling.name] = Turn(workload=workload, part=scaling.name, began=scaling.at, made_at=scaling.at)
+            gone[scaling.name] = RevisionTime(
+                workload=workload, part=scaling.name, began=scaling.at, made_at=scaling.at
+            )
     yield from _in_order(known, [*gone.values()])
 
 
-def _replaces(scaling: Scaling, scalings: Sequence[Scaling], known: Sequence[Turn]) -> bool:
+def _replaces(scaling: Scaling, scalings: Sequence[Scaling], known: Sequence[RevisionTime]) -> bool:
     """Whether a ReplicaSet that was scaled up from none was a new revision, and not one that had been scaled to none: an older one went
     later."""
     born = {one.name for one in scalings if one.is_up and one.before == 0 and one.at >= scaling.at}
@@ -141,7 +143,7 @@ def _replaces(scaling: Scaling, scalings: Sequence[Scaling], known: Sequence[Tur
     return any(not one.is_up and one.at >= scaling.at and one.name not in {*born, scaling.name} for one in scalings)
 
 
-def _in_order(known: Sequence[Turn], gone: Sequence[Turn]) -> list[Turn]:
+def _in_order(known: Sequence[RevisionTime], gone: Sequence[RevisionTime]) -> list[RevisionTime]:
     """Those that only events tell of go before the first that began after them."""
     found = [*known]
     for turn in gone:
@@ -156,7 +158,7 @@ def _numbers(replica_set: ReplicaSet) -> list[int]:
     return sorted({int(text) for text in texts if text.isascii() and text.isdecimal()})
 
 
-def _begun_again(turn: Turn, before: Sequence[Turn], scalings: Sequence[Scaling]) -> Turn:
+def _begun_again(turn: RevisionTime, before: Sequence[RevisionTime], scalings: Sequence[Scaling]) -> RevisionTime:
     """A rollback begins when its ReplicaSet grows after the one before it grew for the last time, a Recreate's when that one gets none; where
     the older pods were all still there, when the newer went.
 
@@ -205,16 +207,16 @@ def scalings_of(cluster: Cluster, workload: Workload) -> list[Scaling]:
 
 
 # ── StatefulSets, DaemonSets ─────────────────────────────────────────────────────────────────────────────────────────
-def _of_revisions(cluster: Cluster, workload: Workload) -> Iterator[Turn]:
+def _of_revisions(cluster: Cluster, workload: Workload) -> Iterator[RevisionTime]:
     pods = [*owned_pods(cluster, workload.uid)]
     known = sorted(revisions_by_owner(cluster).get(workload.uid, ()), key=lambda one: one.number)
     made = [one.created_at for one in known if one.created_at is not None]
-    turns: list[Turn] = []
+    turns: list[RevisionTime] = []
     for revision in known:
         own = tuple(pod for pod in pods if pod.labels.get(CONTROLLER_REVISION_HASH) == revision.hash)
         younger = [at for one, at in zip(known, made, strict=False) if one.number < revision.number]
         is_again = revision.created_at is not None and any(at > revision.created_at for at in younger)
-        turn = Turn(
+        turn = RevisionTime(
             workload=workload, part=revision.hash, number=revision.number, made_at=revision.created_at, pods=own,
             began=revision.created_at,
         )  # fmt: skip
@@ -226,17 +228,19 @@ def _of_revisions(cluster: Cluster, workload: Workload) -> Iterator[Turn]:
     yield from turns or _of_pods(workload, pods)
 
 
-def _of_pods(workload: Workload, pods: Sequence[Pod]) -> Iterator[Turn]:
+def _of_pods(workload: Workload, pods: Sequence[Pod]) -> Iterator[RevisionTime]:
     """Without its revisions: a StatefulSet's status names the one that it goes to; a DaemonSet's pods say how many there were."""
     if workload.update_revision and workload.update_revision != workload.current_revision:
         own = tuple(pod for pod in pods if pod.labels.get(CONTROLLER_REVISION_HASH) == workload.update_revision)
-        yield Turn(workload=workload, part=workload.update_revision, pods=own, began=_first(own))
+        yield RevisionTime(workload=workload, part=workload.update_revision, pods=own, began=_first(own))
     generations = {_generation(pod): pod.labels.get(CONTROLLER_REVISION_HASH, "") for pod in pods}
     latest = max(generations, default=0)
     if workload.traits.is_per_node and latest > 1:
         own = tuple(pod for pod in pods if pod.labels.get(CONTROLLER_REVISION_HASH, "") == generations[latest])
         made = [pod for pod in own if _generation(pod) == latest]  # the only one may have been made anew any time since
-        yield Turn(workload=workload, part=generations[latest], pods=own, began=_first(made) if len(made) > 1 else None)
+        yield RevisionTime(
+            workload=workload, part=generations[latest], pods=own, began=_first(made) if len(made) > 1 else None
+        )
 
 
 def _generation(pod: Pod) -> int:
@@ -244,7 +248,7 @@ def _generation(pod: Pod) -> int:
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
-def _with_first_pods(cluster: Cluster, workload: Workload, turns: list[Turn]) -> list[Turn]:
+def _with_first_pods(cluster: Cluster, workload: Workload, turns: list[RevisionTime]) -> list[RevisionTime]:
     """The latest rollback, of which no event tells, began when the first of its pods was made after the revision before it; a
     StatefulSet's or DaemonSet's when the pod before that one was deleted."""
     if len(turns) < 2 or not turns[-1].is_again or turns[-1].began is not None:
@@ -300,7 +304,7 @@ def events_by_object(cluster: Cluster) -> dict[tuple[str, str, str], list[Event]
     return found
 
 
-def pods_told_of(cluster: Cluster, turn: Turn) -> dict[str, float]:
+def pods_told_of(cluster: Cluster, turn: RevisionTime) -> dict[str, float]:
     """Names of pods of that revision that its events say were made, and when.
 
     Source: kubernetes `pkg/controller/controller_utils.go` `CreatePods` (``Created pod: x``);
@@ -316,5 +320,5 @@ def pods_told_of(cluster: Cluster, turn: Turn) -> dict[str, float]:
     return found
 
 
-def _is_within(turn: Turn, at: float) -> bool:
+def _is_within(turn: RevisionTime, at: float) -> bool:
     return turn.began is not None and at >= turn.began - 1 and (turn.until is None or at <= turn.until)

@@ -13,7 +13,7 @@ from planner.kubernetes.records import Workload
 from planner.rollout.in_flight import OVERDUE, InFlight, in_flight, what_it_does
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.past import GOING, PastRollout, past_rollouts
-from planner.rollout.past_causes import WORDS, Cause
+from planner.rollout.past_causes import WORDS, HangCause
 from planner.scheduling.cluster import Cluster
 
 
@@ -75,7 +75,7 @@ def _standing(cluster: Cluster, workload: Workload, past: PastRollout) -> UnderW
     does = "is rolling out"
     if workload.strategy.kind == ON_DELETE:
         does = "has a new template, and pods of the old one until somebody deletes them"
-    elif past.cause is Cause.PAUSED:
+    elif past.cause is HangCause.PAUSED:
         does = "has a new template, and is paused"
     else:
         does += _why(cause)
@@ -87,11 +87,11 @@ def _standing(cluster: Cluster, workload: Workload, past: PastRollout) -> UnderW
 
 
 def _cause(past: PastRollout | None) -> str:
-    return past.cause.value if past is not None and past.cause not in (None, Cause.NOT_SEEN) else ""
+    return past.cause.value if past is not None and past.cause not in (None, HangCause.NOT_SEEN) else ""
 
 
 def _why(cause: str) -> str:
-    return f"; {WORDS[Cause(cause)]}" if cause and Cause(cause) in WORDS else ""
+    return f"; {WORDS[HangCause(cause)]}" if cause and HangCause(cause) in WORDS else ""
 
 
 def sentence(workloads: int, rolling: int, overdue: int) -> Text:
