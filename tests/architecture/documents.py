@@ -30,7 +30,6 @@ from planner.sources import demo
 from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
-from tests import prices_of_a_day
 from tests.architecture import schemas, stub
 from tests.architecture.tree import ROOT, project_files
 from tests.bench import page
@@ -413,7 +412,6 @@ def _printed(arguments: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    prices_of_a_day.pin()
     for path in (ROOT / schemas.FOLDER).glob("*.json"):
         path.unlink()
     for path, text in schemas.schemas().items():

@@ -5,19 +5,26 @@ from __future__ import annotations
 import json
 
 import pytest
+import yaml
 
+from planner.capacity.changes import parse_later
+from planner.capacity.timeline import Beside
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import deployment, node, pod_spec, read_items, snapshot
+from tests.builders.volumes import bound, csi_driver, only_room_elsewhere, using
 from tests.remedies.carried_out import Carried, settings_of
 from tests.remedies.test_doors import WAYS
 from tests.rollout.rollouts import WORKER, daemon_set, rolling
 from tests.rollout.test_admission import quota
 from tests.rollout.test_in_flight import beside_one_in_flight
 from tests.rollout.test_remedies import GPU, worker
+from tests.rollout.test_silent_nodes import recorded
+from tests.rollout.test_volumes_elsewhere import STORE
 
 TRAP = WAYS["trap-change"]
 PATCHED = json.dumps({"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}})
@@ -57,6 +64,26 @@ CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
 ]  # fmt: skip
 
 
+SILENT, SILENT_KEY, SILENT_PATCH = recorded("node5-before-recreate")
+STORE_CHANGE = WorkloadChange(workload=STORE)
+ONCE_STUCK_CASES: list[tuple[set[RemedyKind], Snapshot, WorkloadChange]] = [
+    (
+        {RemedyKind.CORDON_NODE, RemedyKind.DRAIN_NODE, RemedyKind.SCALE_TO_ZERO},
+        snapshot(*only_room_elsewhere(), bound(), csi_driver()), STORE_CHANGE,
+    ),
+    (
+        {RemedyKind.SAME_NODE},
+        snapshot(node("a", cpu="3"), node("b", cpu="9"), *deployment("store", ["a"], using(), strategy=rolling(1, 0)), bound(), csi_driver()),
+        STORE_CHANGE,
+    ),
+    (
+        {RemedyKind.NODE_BACK, RemedyKind.FORCE_DELETE},
+        SILENT, WorkloadChange(workload=SILENT_KEY, patch=SILENT_PATCH, new_revision=False),
+    ),
+]  # fmt: skip
+"""Kinds that cure a rollout that was applied and is stuck: a volume that another node holds, a node that doesn't answer."""
+
+
 def ways_of(found: Snapshot, change: WorkloadChange) -> tuple[Remedy, ...]:
     answer = rollout(found, Scenario(changes=(change,)))
     assert answer.verdict is Verdict.STUCK
@@ -84,5 +111,23 @@ def test_a_way_out_does_what_it_says_and_is_undone(
         }, way.title
 
 
+@pytest.mark.parametrize(("kinds", "found", "change"), ONCE_STUCK_CASES)
+def test_what_cures_once_it_is_stuck_is_played_by_its_events(
+    kinds: set[RemedyKind], found: Snapshot, change: WorkloadChange
+) -> None:
+    """The change is applied first; the cure is what `--then` has come later, and with it the rollout completes."""
+    ways = [way for way in ways_of(found, change) if way.kind in kinds]
+    assert kinds == {way.kind for way in ways}
+    for way in ways:
+        assert bool(way.events) != (way.kind is RemedyKind.SAME_NODE)
+        if way.events:
+            later = parse_later(way.events)
+            answer = rollout(found, Scenario(changes=(change,)), beside=Beside(later=later))
+        else:
+            patch = yaml.safe_load(way.patch_yaml)
+            answer = rollout(found, Scenario(changes=(replace(change, patch=json.dumps(patch), new_revision=False),)))
+        assert answer.verdict is Verdict.COMPLETES, way.title
+
+
 def test_every_kind_is_carried_out() -> None:
-    assert set().union(*(kinds for kinds, _, _ in CASES)) == set(RemedyKind)
+    assert set().union(*(kinds for kinds, _, _ in (*CASES, *ONCE_STUCK_CASES))) == set(RemedyKind)
