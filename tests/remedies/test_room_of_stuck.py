@@ -9,7 +9,7 @@ import pytest
 
 from planner.questions import rollout
 from planner.questions.rollout import RolloutSettings, StrategyKind
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.room_need import Need
 from planner.sources import demo
 from tests.architecture.tree import ROOT
@@ -20,7 +20,7 @@ ROOM = "needs room for 1 more pod (4 GPUs, 40 CPU, 300 GiB on one node) while it
 MANIFEST = str(ROOT / "docs/examples/manifests")
 
 
-def answered(key: str = STUCK, **settings: object) -> object:
+def answered(key: str = STUCK, **settings: object) -> RolloutResult:
     return rollout.answer(demo.read(), RolloutSettings(workloads=(key,), **settings))  # type: ignore[arg-type]
 
 
