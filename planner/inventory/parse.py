@@ -524,7 +524,7 @@ class Reader:
             return False
         try:
             document = item if isinstance(item, dict) else msgspec.json.decode(item)
-        except DAMAGE:
+        except (*DAMAGE, TypeError):  # TypeError: a number or null stands in the place of an object
             return False
         if (found := of_document(document)) is not None:
             self._kubelets[file] = found

@@ -193,7 +193,7 @@ def test_by_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADROOM_STORE", str(tmp_path))
 
     def shown(snapshot: Snapshot) -> tuple[object, str]:
-        app = visit("headroom", snapshot)
+        app = visit("queues", snapshot)
         waiting = next(one.value for one in app.dataframe if "Waits for" in one.value)
         return waiting.to_dict("records")[0].get("As runs before took"), said(app)
 

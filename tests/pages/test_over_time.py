@@ -65,7 +65,7 @@ def test_the_demo_has_a_history_that_says_it_was_made(monkeypatch: pytest.Monkey
     words = said(app)
     assert "made up, to show this page" in words
     assert "3 snapshots from 2026-11-06" in words
-    assert "$36,972 a month, $4,974 of it idle; $36,534 on 2026-11-06" in words
+    assert "$37,309 a month, $5,075 of it idle; $36,870 on 2026-11-06" in words  # made with the prices that come along
     cells = [str(cell) for frame in app.dataframe for cell in frame.value.to_numpy().ravel()]
     assert "between 2026-11-13 09:02 UTC and 2026-11-20 09:02 UTC" in cells
     app.selectbox(key="moment").set_value("2026-11-06T09:02:50Z").run()

@@ -53,7 +53,7 @@ def test_of_random_clusters() -> None:
     some = ((f"random {seed}", case_of(seed)) for seed in SEEDS)
     wrong, tried = ends((name, c.items, c.changes) for name, c in some if len(c.changes) == 1 and not c.never_ready)
     assert wrong == {}
-    assert tried.total() > floor(60)
+    assert tried.total() > floor(50)  # equal nodes of several pools are one way
 
 
 def test_where_others_are_in_flight() -> None:

@@ -12,12 +12,14 @@ from planner.history.names import snapshot_id
 from planner.sources import demo
 from planner.sources.store import Store
 from tests.builders import demo_history
+from tests.prices_of_a_day import shipped
 
 _TEMPLATE = re.compile(r'"(eyJ[A-Za-z0-9+/]+=*)"')  # JSON in base64
 
 
 def test_it_is_what_its_script_makes(tmp_path: Path) -> None:
-    demo_history.write(tmp_path)
+    with shipped():
+        demo_history.write(tmp_path)
     stands, made = Store(str(demo.history_folder())), Store(str(tmp_path))
     again = "python -m tests.builders.demo_history"
     assert stands.snapshots() == made.snapshots(), again  # by their content's digests
