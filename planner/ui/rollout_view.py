@@ -76,6 +76,11 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
         with box.container():
             answer(result)
     with rest.container():
+        for part in (
+            result.workloads
+        ):  # it comes with the whole answer: in the box above, all of that would be drawn twice at once
+            if part.room is not None:
+                pasted_manifest.room(part.workload, part.room.sentence)
         if not differs:
             st.caption("For a new template, with everything else as it is today.")
         if result.ties is not None:
@@ -108,8 +113,7 @@ _POOL = "NodePool/"  # how a step names the node pool that it resizes
 def _shown(result: RolloutResult) -> object:
     """What `answer` shows of a result."""
     parts = tuple(
-        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline, w.room)
-        for w in result.workloads
+        (w.lowest_ready, w.peak_pods, w.seconds, w.scheduler_message, w.exceeds_deadline) for w in result.workloads
     )
     return result.verdict, result.reason, result.sentence, parts, result.peak_held, result.growth
 
@@ -130,9 +134,6 @@ def asked_for(differs: str) -> None:
 def answer(result: RolloutResult) -> None:
     """The verdict first, then the key figures, then Kubernetes' own words."""
     verdict.show(result.verdict, result.headline, result.sentence)
-    for part in result.workloads:
-        if part.room is not None:
-            pasted_manifest.room(part.workload, part.room.sentence)
     _figures(result)
     if result.growth and result.verdict is Verdict.NEEDS_GROWTH and len(result.workloads) > 1:  # else it is said above
         st.caption(f":material/trending_up: {words.literal(result.growth)}")
