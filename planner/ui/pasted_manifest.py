@@ -59,12 +59,17 @@ def _tell(found: GateAnswer) -> None:
         st.caption(words.literal(f"{part.workload}: {part.sentence}"))
 
 
+def is_one(snapshot: Snapshot) -> bool:
+    """Whether the cluster looked at is one that a manifest was put on."""
+    return snapshot.source == SOURCE
+
+
 def note(snapshot: Snapshot) -> None:
-    """That the cluster looked at is one that a manifest was put on, where it is."""
-    if snapshot.source == SOURCE:
+    """That it is, where it is."""
+    if is_one(snapshot):
         st.info(f"{GIVEN} Its pods stand on nodes that hold them exactly.", icon=":material/straighten:")
 
 
-def room(workload: str, sentence: str) -> None:
+def room(workload: str, sentence: str) -> str:
     """What a stuck workload needs wherever it runs."""
-    st.caption(f":material/straighten: Wherever it runs, {words.literal(f'{workload} {sentence}')}.")
+    return f"Wherever it runs, {words.literal(f'{workload} {sentence}')}."

@@ -76,16 +76,24 @@ def answered(snapshot: Snapshot, settings: RolloutSettings, given: Given) -> Rol
         with box.container():
             answer(result)
     with rest.container():
-        for part in (
-            result.workloads
-        ):  # it comes with the whole answer: in the box above, all of that would be drawn twice at once
-            if part.room is not None:
-                pasted_manifest.room(part.workload, part.room.sentence)
+        # The room comes with the whole answer: in the box above, all of that would be drawn twice at once.
+        rooms = [
+            pasted_manifest.room(part.workload, part.room.sentence)
+            for part in result.workloads
+            if part.room is not None
+        ]
+        if pasted_manifest.is_one(snapshot):
+            for room in rooms:
+                st.caption(f":material/straighten: {room}")
+            rooms = []
         if not differs:
             st.caption("For a new template, with everything else as it is today.")
         if result.ties is not None:
             sure = " (proven)" if result.ties.proven else ""
-            st.caption(f":material/casino: This rollout {words.literal(result.ties.outcome)}{sure}.")
+            st.caption(
+                f":material/casino: This rollout {words.literal(result.ties.outcome)}{sure}.",
+                help=" ".join(rooms) or None,
+            )
         for doubt in result.doubts:
             st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
         for event in result.meanwhile:
