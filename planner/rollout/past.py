@@ -29,6 +29,7 @@ from planner.rollout.ownership import pods_of, sets_by_owner
 from planner.rollout.past_causes import (
     AT_ONCE_SECONDS,
     HUNG_SECONDS,
+    PODS_GO,
     HangCause,
     HangCure,
     a_pod_ended_before,
@@ -540,7 +541,7 @@ class _Past:
         """Whether another workload's pods ended just before one of these was scheduled."""
         ends = [
             event.last_seen_at or 0.0 for event in self.cluster.snapshot.events
-            if event.reason in ("Killing", "SuccessfulDelete", "Preempted", "Evicted")
+            if event.reason in PODS_GO
         ]  # fmt: skip
         placed = [pod.scheduled_at for pod in pods if pod.scheduled_at is not None]
         return any(-1 <= at - end <= 3 * AT_ONCE_SECONDS for at in placed for end in ends)

@@ -21,6 +21,9 @@ AT_ONCE_SECONDS: Final = 10.0
 """What follows from something comes within it: a scheduler tries a pod again at once, and after 10 s at the latest
 (kubernetes `pkg/scheduler/backend/queue/scheduling_queue.go` `DefaultPodMaxBackoffDuration`)."""
 
+PODS_GO: Final = frozenset({"Killing", "SuccessfulDelete", "Preempted", "Evicted"})
+"""Reasons of events that tell of pods that go."""
+
 
 class HangCause(StrEnum):
     NO_ROOM = "no_room"

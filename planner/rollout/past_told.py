@@ -14,24 +14,13 @@ from planner.rollout.answers import Verdict
 from planner.rollout.glance import OwnRollouts
 from planner.rollout.ownership import sets_by_owner, workloads_by_key
 from planner.rollout.past import Course, PastRollout
+from planner.rollout.past_causes import PODS_GO
 from planner.rollout.past_revisions import owned_pods
 from planner.rollout.run import Revision
 from planner.scheduling.cluster import Cluster
 
 _CLOCK_SECONDS: Final = 2.0
-_CHANGES: Final = frozenset(
-    {
-        "Killing",
-        "SuccessfulDelete",
-        "Preempted",
-        "Evicted",
-        "TaintManagerEviction",
-        "RemovingNode",
-        "RegisteredNode",
-        "NodeNotReady",
-        "NodeReady",
-    }
-)
+_CHANGES: Final = PODS_GO | {"TaintManagerEviction", "RemovingNode", "RegisteredNode", "NodeNotReady", "NodeReady"}
 """Reasons of events that tell of pods that go, and of nodes that come or go."""
 
 

@@ -6,6 +6,7 @@ The list is the one that ``--change`` takes; it stands in the link. Supposing ch
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,7 +19,7 @@ from planner.questions.what_if import QUESTION, WhatIfSettings
 from planner.remedies.beside_today import WhatIfAnswer, changed
 from planner.ui import cache, capacity_inputs, errors, link, session
 
-_QUICK_NODES = 500  # above, the bar doesn't play every workload's rollout
+QUICK_NODES: Final = 500  # above, what takes seconds isn't played unasked, here and on the first page
 
 
 def button(changes: str, *, key: str, label: str = "Suppose it", is_first: bool = False) -> None:
@@ -78,7 +79,7 @@ def _chips(place: DeltaGenerator, changes: Sequence[Change]) -> None:
 def _effect(today: Snapshot, changes: tuple[Change, ...]) -> None:
     """What the changes come to, and that the pages answer for it."""
     given = capacity_inputs.given(today)
-    asked = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= _QUICK_NODES)
+    asked = WhatIfSettings(changes=changes, with_rollouts=len(today.nodes) <= QUICK_NODES)
     found = cache.ask(QUESTION, today, asked, capacity_inputs.priced(given))
     session.suppose(cache.answer(changed, today, changes, given.limits))
     st.markdown(words.literal(" · ".join(_beside(found))))

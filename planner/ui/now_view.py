@@ -44,7 +44,6 @@ from planner.ui import (
 
 S = TypeVar("S")
 A = TypeVar("A")
-_QUICK_NODES: Final = 500  # above, what takes seconds is shown where it is known already
 _FEW: Final = 12  # workloads in the table that are told one by one; of more each cause once
 _CAUSES: Final = 6
 _WIDTHS: Final = (1.1, 7.4, 2.0)  # what a line is about, what it says, its button
@@ -108,7 +107,7 @@ def next_rollout(line: Line, snapshot: Snapshot) -> None:
     given = capacity_inputs.priced(capacity_inputs.given(snapshot))
     with line.step:
         found = cache.known(plan.QUESTION, snapshot, PlanSettings(), given)
-        if found is None and len(snapshot.nodes) <= _QUICK_NODES:
+        if found is None and len(snapshot.nodes) <= as_if.QUICK_NODES:
             found = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), given)
     step = None if found is None else _first(found)
     if step is not None:
@@ -151,7 +150,7 @@ def next_pending(line: Line, snapshot: Snapshot, overview: ClusterOverview) -> N
     """One more node that starts some of them."""
     if not overview.pending_pods:
         return
-    if len(snapshot.nodes) <= _QUICK_NODES:
+    if len(snapshot.nodes) <= as_if.QUICK_NODES:
         given = capacity_inputs.priced(capacity_inputs.given(snapshot))
         with line.step:
             node = cache.answer(pending_node, snapshot, given.limits, given.book)
@@ -177,7 +176,7 @@ def _show(page: str, query: Mapping[str, str] | None = None) -> None:
 def loss(line: Line, snapshot: Snapshot) -> None:
     """How many nodes are single points of failure, and the spare node that covers most of them."""
     with line.said:
-        found = sections.losses(snapshot, most_nodes=_QUICK_NODES)
+        found = sections.losses(snapshot, most_nodes=as_if.QUICK_NODES)
     with line.act:
         _show("headroom.py", {sections.LOSSES: "true"})
     if found is None:
@@ -256,7 +255,7 @@ def next_money(line: Line, snapshot: Snapshot) -> None:
 
 def _quickly(question: Question[S, A], snapshot: Snapshot, asked: S, given: Given) -> A | None:
     """The answer, of a large cluster only where it is kept."""
-    if len(snapshot.nodes) > _QUICK_NODES:
+    if len(snapshot.nodes) > as_if.QUICK_NODES:
         return cache.known(question, snapshot, asked, given)
     return cache.ask(question, snapshot, asked, given)
 
