@@ -24,6 +24,13 @@ class CapacityLimits(Record):
     # headroom
     pods_placed: int = 2_000  # one by one; beyond, the number is "at least"
     pods_preempting: int = 200  # played that preempt others; beyond, "at least"
+    # moves of pods (`planner.remedies.make_room` says where the least isn't proven)
+    branches: int = (
+        2_000  # of a solver's search tree, counted and not timed: above it `at_least` is the bound, not the weight
+    )
+    variables: int = 6_000  # of a solver: above, the moves are those of the search, and not proven
+    hosts_tried: int = 40  # nodes from which a pod's room is tried to be made; what it finds isn't called the least
+    hosted: int = 12  # pending pods on one node that the bound counts one by one: above, the bound is lower
     # node pools
     nodes_brought: int = 512  # that autoscalers are looked at bringing for one rollout
     # queues

@@ -112,7 +112,7 @@ class NodePool(Record):
         """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``past what 2 to 2 nodes
         (gcloud node-pools list) allows``; of limits on resources those that bind: ``past its limits on cpu (16 of 10) (Karpenter
         NodePool)``. "" within it, or where nobody says."""
-        left, more = self.room(used), already + number
+        left, more = self.room_by_hand(used), already + number
         if left is None or more <= left:
             return ""
         asked = FrozenMap({name: more * amount for name, amount in self.capacity.items()})
@@ -121,9 +121,22 @@ class NodePool(Record):
         return f"past its limits on {binding} ({self.source})" if binding else f"past what {self.limit_text} allows"
 
     def grows(self, number: int, used: Amounts, already: int = 0) -> str:
-        """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``; "" where its limit has nothing to say to that."""
-        said, now = self.past(number, used, already), self.node_count + already
-        return f"pool {self.name} grows from {now:,} to {count(now + number, 'node')}, {said}" if said else ""
+        """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``, or ``…; it has a fixed size (…): a person resizes it``; "" where
+        its limit has nothing to say to that."""
+        said = self.limit_words(number, used, already)
+        return f"{self.growth_words(number, already)}{said}" if said else ""
+
+    def growth_words(self, number: int, already: int = 0) -> str:
+        """``pool gpu-a100 grows from 2 to 3 nodes``."""
+        now = self.node_count + already
+        return f"pool {self.name} grows from {now:,} to {count(now + number, 'node')}"
+
+    def limit_words(self, number: int, used: Amounts, already: int = 0) -> str:
+        """`past` after a comma, or who resizes a pool of fixed size."""
+        if past := self.past(number, used, already):
+            return f", {past}"
+        is_fixed = self.is_autoscaled is False
+        return f"; it has a fixed size ({self.source}): a person resizes it" if is_fixed else ""
 
     def binding(self, used: Amounts, more: Amounts) -> tuple[tuple[str, int, int], ...]:
         """Its limits on resources that so much more would pass: the resource, what it would come to, and the limit.
@@ -134,17 +147,24 @@ class NodePool(Record):
         return tuple(sorted(one for one in sums if one[1] > one[2]))
 
     def room(self, used: Amounts = EMPTY) -> int | None:
-        """Nodes it may still grow by; None where nobody says.
+        """Nodes that an autoscaler may still add: none to a pool of fixed size; None where nobody says.
 
         Parameters
         ----------
         used : Amounts
             Capacity of its nodes summed (`capacity_of`), for limits on resources.
         """
+        is_fixed = self.source is not LimitSource.UNKNOWN and self.is_autoscaled is False
+        return 0 if is_fixed else self.room_by_hand(used)
+
+    def room_by_hand(self, used: Amounts = EMPTY) -> int | None:
+        """Nodes that a person may still add, in a plan or *as if*: a fixed size is no limit to who resizes the pool, a maximum and limits on
+        resources are. None where nobody says.
+
+        Source: cloud.google.com/kubernetes-engine/docs/how-to/resizing-a-cluster: a pool without autoscaling is resized by command.
+        """
         if self.source is LimitSource.UNKNOWN:
             return None
-        if self.is_autoscaled is False:
-            return 0
         rooms = [] if self.maximum is None else [max(0, self.maximum - self.node_count)]
         for name, limit in self.resource_limits.items():
             a_node = self.capacity.get(name, 0)

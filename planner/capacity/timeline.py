@@ -138,9 +138,7 @@ def _added(case: ChangeCase, one: Later, place: int) -> tuple[Cluster, Planned]:
     pool, number = case.pool(), int(one.change.value)
     _check_devices(case, pool)
     nodes = copies(case.cluster, pool, number, f"later{place}")
-    words = f"pool {pool.name} grows from {pool.node_count:,} to {count(pool.node_count + number, 'node')}"
-    if said := pool.past(number, capacity_of(case.cluster, pool)):
-        words += f", {said}"
+    words = f"{pool.growth_words(number)}{pool.limit_words(number, capacity_of(case.cluster, pool))}"
     grown = case.cluster.grown(nodes)
     happening = Happening(after_seconds=one.after_seconds, words=words, nodes_come=tuple(node.name for node in nodes))
     return grown, Planned(later=one, words=words, happening=happening)

@@ -11,7 +11,7 @@ from typing import Final
 from planner.capacity.karpenter import could_take, unregistered
 from planner.capacity.limits import LIMITS
 from planner.capacity.node_groups import NodeGroup, is_karpenters, node_groups
-from planner.capacity.node_pools import UNLABELLED, NodePool
+from planner.capacity.node_pools import UNLABELLED, NodePool, pools
 from planner.ground.records import replace
 from planner.ground.vocabulary import (
     APP_NAME,
@@ -33,6 +33,7 @@ from planner.kubernetes.nodes import zone
 from planner.kubernetes.records import EMPTY, FrozenMap, Node, NodeClaim, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
+from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.scheduling.shape import Shape
@@ -266,3 +267,8 @@ def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
             if (pool.room() != 0 or short_of(pool)) and tolerates_taints(waiting.spec.tolerations, pool.taints):
                 return f"which devices a new node of pool {pool.name} brings isn't known, and the pod claims some"
     return ""
+
+
+def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
+    """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
+    return pools(compiled(snapshot), known) if known or autoscalers_seen(snapshot) else ()

@@ -93,11 +93,14 @@ class Changed(Record):
     steps: tuple[Step, ...]
 
 
-def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimits] = ()) -> Changed:
+def apply(
+    cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimits] = (), *, is_at_rest: bool = False
+) -> Changed:
     """Make the changes one after another.
 
     Parameters
     ----------
+    is_at_rest : whether `cluster` is (`planner.capacity.evictions.at_rest`), so that it needn't come to rest once more
     limits : sequence of PoolLimits
         How pools are upgraded, where somebody says; else GKE's defaults.
 
@@ -107,7 +110,7 @@ def apply(cluster: Cluster, changes: Sequence[Change], limits: Sequence[PoolLimi
         For a pool, node, zone or workload that isn't there.
     """
     steps = []
-    if changes and _waiting(cluster.snapshot):  # who finds room by himself is no merit of a change
+    if changes and not is_at_rest and _waiting(cluster.snapshot):  # who finds room by himself is no merit of a change
         cluster = at_rest(cluster.snapshot)
     waiting_before = _waiting(cluster.snapshot)
     for change in changes:
@@ -322,13 +325,10 @@ def copies(cluster: Cluster, pool: NodePool, count: int, word: str) -> tuple[Nod
 def _add(case: ChangeCase) -> tuple[Snapshot, Step]:
     pool = case.pool()
     count = whole_number(case.change, case.change.value, 1_000)
-    used, now = capacity_of(case.cluster, pool), pool.node_count
-    room = pool.room(used)
-    sentence = f"pool {pool.name} grows from {now} to {now + count} {plural(now + count, 'node')}"
-    if room is not None and count > room:
-        sentence += f", {pool.past(count, used)}"
+    used = capacity_of(case.cluster, pool)
     snapshot = _with_nodes(case.snapshot, copies(case.cluster, pool, count, _NEW))
-    return snapshot, case.step(sentence, is_done=room is None or count <= room)
+    sentence = f"{pool.growth_words(count)}{pool.limit_words(count, used)}"
+    return snapshot, case.step(sentence, is_done=not pool.past(count, used))
 
 
 # ── nodes go ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
+from planner.capacity.movable import Least
 from planner.figures import palette
 from planner.figures.drawing import laid_out, line
 from planner.ground.words import count
 from planner.remedies.make_room import MadeRoom, weighed
-from planner.remedies.movable import Least
 
 
 def figure(made: MadeRoom) -> go.Figure:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final
 
+from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.headroom import Fit, stops, where
 from planner.capacity.left import CapacityAnswer, capacity
@@ -26,7 +27,6 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, column_of, fact, unit_of
-from planner.remedies import overview as overviews
 
 
 class CapacitySettings(Record):

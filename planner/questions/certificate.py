@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.capacity.untold import growing
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
@@ -17,7 +18,6 @@ from planner.questions.rollout import RolloutSettings, at_replicas, scenario_of
 from planner.remedies.certificate import certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
 from planner.remedies.knobs import Lever
-from planner.remedies.rollouts import growing
 
 ALL: Final = ",".join(Lever)
 

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
@@ -21,7 +22,6 @@ from planner.pricing.bill import NAMESPACE, POOL, WORKLOAD, ClusterBill, bill
 from planner.pricing.cluster import PoolCost
 from planner.pricing.focus import COLUMNS, OWN, VERSION, focus_rows, unfilled
 from planner.questions.question import NOTHING, Given, Question, Want, known_book
-from planner.remedies.overview import kept_by
 
 
 class CostsSettings(Record):

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
+from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, parse_changes, text_of
+from planner.capacity.overview import WorkloadOverview
 from planner.capacity.what_if import apply
 from planner.ground import parts
 from planner.ground.errors import HeadroomError, InputError
@@ -25,8 +27,6 @@ from planner.kubernetes.records import Finding, FrozenMap, Severity, Snapshot
 from planner.questions import costs, findings, overview, savings
 from planner.questions.question import NOTHING, Fact, Given, Question, Want
 from planner.questions.wording import heading
-from planner.remedies import overview as overviews
-from planner.remedies.overview import WorkloadOverview
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
@@ -16,7 +17,6 @@ from planner.health.drift.services import drift
 from planner.kubernetes.kinds import POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
-from planner.remedies.overview import kept_by
 from planner.remedies.patched import Patched, put
 
 

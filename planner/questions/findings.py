@@ -8,6 +8,7 @@ from typing import Final
 
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.fragmentation import waiting_in_vain
+from planner.capacity.overview import kept_by
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
@@ -21,7 +22,6 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Finding, Snapshot
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact
 from planner.questions.wording import SEVERITY
-from planner.remedies.overview import kept_by
 
 # Each room that finds something adds its function: snapshot → findings.
 SOURCES: Final[tuple[Callable[[Snapshot], Sequence[Finding]], ...]] = (

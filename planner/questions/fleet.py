@@ -15,6 +15,7 @@ from planner.capacity.fleet import (
     models_of,
     workload_of,
 )
+from planner.capacity.overview import ClusterOverview, overview
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
@@ -25,7 +26,6 @@ from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
 from planner.pricing.model import PriceBook
 from planner.questions.question import EXIT, NOTHING, Given, Question, Want, unit_of
-from planner.remedies.overview import ClusterOverview, overview
 from planner.rollout.answers import Verdict
 
 

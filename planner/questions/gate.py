@@ -23,6 +23,7 @@ from planner.capacity.gated import (
     untold,
     verdict_of_all,
 )
+from planner.capacity.untold import growing
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.records import Record, dataclass, replace
@@ -36,7 +37,7 @@ from planner.kubernetes.versions import RECORDED, read_minor
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, fact
-from planner.remedies.rollouts import growing, rollout
+from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.capacity.movable import Least
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.records import dataclass
@@ -15,7 +16,6 @@ from planner.pricing.model import PriceBook
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
-from planner.remedies.movable import Least
 from planner.remedies.scripts import script
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
 

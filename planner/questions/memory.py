@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground.errors import ChangeError, InputError
 from planner.ground.exit_status import ExitStatus
 from planner.ground.quantity import parse
@@ -26,7 +27,6 @@ from planner.kubernetes.kinds import NODE, POD, kind_in
 from planner.kubernetes.records import Container, Finding, Severity, Snapshot, Workload
 from planner.questions.question import EXIT, NOTHING, Given, Question
 from planner.questions.wording import SEVERITY
-from planner.remedies.overview import kept_by
 from planner.remedies.patched import Patched, put
 from planner.rollout.answers import RolloutResult
 

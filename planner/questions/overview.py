@@ -8,6 +8,7 @@ from typing import Final
 
 from planner.capacity.filters import Filter, Kept, keep
 from planner.capacity.gpu_lines import GpuModelLine
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import Column, Figure, Listing
@@ -18,7 +19,6 @@ from planner.kubernetes.records import Snapshot
 from planner.kubernetes.units import GPUS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, Want, fact, unit_of
-from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_trouble, overview, sentence_of, verdicts_of
 from planner.rollout.answers import Verdict
 from planner.rollout.wording import words
 

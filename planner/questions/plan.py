@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.untold import growing
 from planner.ground import tables
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
@@ -26,13 +28,11 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
-from planner.remedies import overview as overviews
 from planner.remedies.levered import LeveredCluster, own_rollout
 from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
 from planner.remedies.plan_state import Aims, PlanState
 from planner.remedies.price import priced
-from planner.remedies.rollouts import growing
 from planner.rollout.prepared import compiled
 from planner.rollout.wording import words
 

@@ -28,7 +28,7 @@ from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Fact, Given, Question, document, fact
 from planner.questions.savings import SavingsAnswer, SavingsSettings
 from planner.questions.wording import for_people, listed
-from planner.remedies.overview import stuck_film
+from planner.remedies.rollouts import stuck_film
 from planner.rollout.film import Film
 
 MOST_ROWS: Final = 200

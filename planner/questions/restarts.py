@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground import parts
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import Record, replace
@@ -23,7 +24,6 @@ from planner.health.restarts.room import NodeRoom, room_sentence, rooms_of
 from planner.kubernetes.kinds import POD
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question, Want
-from planner.remedies.overview import kept_by
 from planner.remedies.patched import put
 from planner.rollout.answers import RolloutResult
 

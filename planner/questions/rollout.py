@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final
 
 from planner.capacity.changes import ALL, Change, ChangeKind, Later
+from planner.capacity.untold import growing
 from planner.ground.errors import ChangeError
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.quantity import parse
@@ -28,7 +29,7 @@ from planner.kubernetes.shares import parse_share
 from planner.questions.meanwhile_settings import DOUBTS, EVENTS, MeanwhileSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import EXIT, NOTHING, Fact, Given, Question, column_of, fact, unit_of
-from planner.remedies.rollouts import growing, rollout
+from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room
 from planner.rollout.answers import (
     RUNS,

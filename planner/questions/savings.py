@@ -9,6 +9,7 @@ from operator import methodcaller
 from typing import Any, Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.ground import budget
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
@@ -20,7 +21,6 @@ from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.records import Snapshot
 from planner.pricing.allocation import Share
 from planner.questions.question import NOTHING, Fact, Given, Question, Want, fact, known_book
-from planner.remedies.overview import kept_by
 from planner.remedies.patched import refusal
 from planner.spot import rows
 from planner.spot.assumptions import SpotSettings

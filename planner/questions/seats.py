@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from planner.capacity.filters import Filter, Kept
+from planner.capacity.overview import kept_by
 from planner.capacity.seats import NodeSeats, Seat, in_words, seats
 from planner.ground.records import Record
 from planner.ground.settings import settings_within
@@ -13,7 +14,6 @@ from planner.ground.words import Text, listing
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.question import NOTHING, Given, Question
-from planner.remedies.overview import kept_by
 
 
 class SeatsSettings(Record):

@@ -7,6 +7,7 @@ from typing import Final
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import SpareSettings, StrategyCosts
+from planner.capacity.untold import growing
 from planner.ground.errors import InputError
 from planner.ground.records import Record, replace
 from planner.ground.settings import settings_within
@@ -20,7 +21,6 @@ from planner.questions import strategy_costs
 from planner.questions.question import NOTHING, Given, Question
 from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.questions.strategy_costs import StrategyCostSettings
-from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, Pair, StrategyGrid
 from planner.rollout.choice import Choice, Option, Weights, choose
@@ -85,7 +85,7 @@ def answer(snapshot: Snapshot, settings: StrategiesSettings, given: Given = NOTH
     grid = grids.strategy_grid(snapshot, scenario, after.key)
     costs = _costs(snapshot, rollout, given)
     found = weighed(grid, after.replicas, settings.weights, costs)
-    pools = rollouts.growing(snapshot, rollout.pools.known(given))
+    pools = growing(snapshot, rollout.pools.known(given))
     how = replace(rollout.autoscaling, arrival_seconds=rollout.arrival_seconds)
     return StrategiesAnswer(
         workload=after.key,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from planner.capacity.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
 from planner.capacity.changes import FORMS, Change, parse_changes
 from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.what_if import Step
@@ -18,7 +19,6 @@ from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
-from planner.remedies.beside_today import FitChange, VerdictChange, WhatIfAnswer, what_if
 from planner.rollout.wording import details, words
 
 _SHOWN: Final = 10  # of the pods that a drain leaves

@@ -32,35 +32,33 @@ class Limit(Record, kw_only=False):
 NODES: Final = Limit(64, "at most {most} more nodes in {pool} are looked at")
 POOLS: Final = Limit(3, "of {number:,} pools that match {most} are looked at")
 PLACES_OF_A_POOL: Final = Limit(4, "of {number:,} places of pool {pool} {most} are looked at")  # zones, racks
+# Above, a way out that asks them is the last, and never the only one.
 LENDERS_ALONE: Final = Limit(
     3, "one that scales {number:,} workloads of others to 0 is not offered by itself ({names})"
-)  # above, a way out that asks them is the last, and never the only one
+)
 LENDERS: Final = Limit(10, "of {number:,} workloads that could lend {most} are looked at")
 OWN_PODS: Final = Limit(8, "{workload} is scaled down by at most {most} of its {number:,} pods")
-STRATEGIES_UP_TO: Final = Limit(
-    8, "of {number:,} values of {field} {looked} are looked at"
-)  # replicas; every value up to there
+STRATEGIES_UP_TO: Final = Limit(8, "of {number:,} values of {field} {looked} are looked at")  # each value, up to there
 STRATEGIES_ABOVE: Final = Limit(6, STRATEGIES_UP_TO.words)  # values of each field, above
 ORDERED: Final = Limit(4, "of {number:,} changes at once no other order is looked at: {most} is the most")
 DISTRIBUTIONS: Final = Limit(60)  # of a number of places over zones: one that isn't tried makes the number larger
 DISTRIBUTIONS_SORTED: Final = Limit(1_000)  # of those, from which the most even are tried
 OWN_SHARES: Final = Limit(4)  # of places of their own shapes, where places of the largest shape are known to be enough
+# of a manifest
 TOGETHER: Final = Limit(
     8, "of {number:,} workloads at once nothing is asked: {most} is the most; each alone is answered"
-)  # of a manifest
+)
 REPLICAS_EACH: Final = Limit(20)  # of an autoscaler, up to which each number is asked
 HOSTS_BESIDE: Final = Limit(3)  # nodes of a workload that others have to be beside, where room is looked for
 PLACES: Final = Limit(3, "other moves than the fewest weren't looked at")  # pods of the change that moves make room for
 
 # ── how much is played ───────────────────────────────────────────────────────────────────────────────────────────────
-DRAWS: Final = Limit(
-    8
-)  # placements in which a way out has to do what it says, where chance has a say: the answer tells them
+# Placements in which a way out has to do what it says, where chance has a say: the answer tells them.
+DRAWS: Final = Limit(8)
 FEWER_DRAWS: Final = Limit(3)  # the same, where one takes long: in a cluster of more pods than `MANY_PODS`
 MANY_PODS: Final = Limit(2_000)
-SEARCH_UNITS: Final = Limit(
-    500_000
-)  # of work (`planner.ground.budget`), about half a second: the answer says how many plans
+# Of work (`planner.ground.budget`), about half a second: the answer says how many plans.
+SEARCH_UNITS: Final = Limit(500_000)
 PLAN_UNITS: Final = Limit(150_000)  # of work for one workload of a plan in a large cluster
 NEAREST_UNITS: Final = Limit(150_000)  # of work for the lever that would help, which is a hint
 PASSED_UNITS: Final = Limit(20)  # of work for plans that are passed over together
@@ -68,19 +66,9 @@ PLAYED: Final = Limit(4_000)  # plans that are played, and
 WALKED: Final = Limit(200_000)  # that are so much as looked at: the answer says of how many
 MOVES_UNITS: Final = Limit(500_000, "moves were looked at as far as the work goes that they may cost")
 MOVES_NODES: Final = Limit(2_000, "no moves were looked at in a cluster of {number:,} nodes")  # each is compiled anew
-MOVES_OF_ALL: Final = Limit(
-    500, "in a cluster of {number:,} nodes no moves for all pending pods were looked at"
-)  # nodes
+MOVES_OF_ALL: Final = Limit(500, "in a cluster of {number:,} nodes no moves for all pending pods were looked at")
 
 # ── the moves of pods ────────────────────────────────────────────────────────────────────────────────────────────────
-BRANCHES: Final = Limit(
-    2_000
-)  # of a solver's search tree, counted and not timed: above it `at_least` is the bound, not the weight
-VARIABLES: Final = Limit(6_000)  # of a solver: above, the moves are those of the search, and not proven
-HOSTS_TRIED: Final = Limit(
-    40
-)  # nodes from which a pod's room is tried to be made; what it finds isn't called the least
-HOSTED: Final = Limit(12)  # pending pods on one node that the bound counts one by one: above, the bound is lower
 REPLANNED: Final = Limit(4)  # times; after each, what a budget held isn't moved any more, or a torn gang is left out
 LED: Final = Limit(30)  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
 LED_ORDERS: Final = Limit(12)  # in which that is tried
@@ -92,17 +80,15 @@ LENT: Final = Limit(40, "Who could lend to {number} wasn't looked at.")  # workl
 LENT_IN_VAIN: Final = Limit(8, LENT.words)  # of them in a row, in a large cluster
 BEFORE: Final = Limit(2)  # rollouts that are put before one at a time: an order that isn't found is no claim
 ASKED_BEFORE: Final = Limit(8)  # workloads that could come before one
-FEWER_NODES: Final = Limit(
-    8
-)  # times that fewer nodes for all together are tried: the plan says whether the number is proven
+# Times that fewer nodes for all together are tried: the plan says whether the number is proven.
+FEWER_NODES: Final = Limit(8)
 FEWER_POOLS: Final = Limit(3)  # pools of which they are
 ORDER_DRAWS: Final = Limit(2)  # placements of a whole order: each plays every rollout
 ORDER_TURNS: Final = Limit(
     60, "Each of these completes by itself: the order wasn't played as a whole, in a cluster of this size."
 )
 ORDERS_PLAYED: Final = Limit(
-    6,
-    "Each of these completes by itself: not all do in {number} that Headroom played; no other order was tried.",
+    6, "Each of these completes by itself: not all do in {number} that Headroom played; no other order was tried."
 )
 ORDER_UNITS: Final = Limit(
     QUESTION_UNITS,
@@ -114,9 +100,7 @@ GLANCES: Final = Limit(80)  # of stuck workloads that are remembered, whose runs
 GROWN: Final = Limit(16)  # clusters with more nodes that are remembered, for the next workload that asks for the same
 
 # ── how much is told ─────────────────────────────────────────────────────────────────────────────────────────────────
-AWAITED: Final = Limit(
-    5, "and {number:,} more that are rolling out"
-)  # of those in flight, for which a command is printed
+AWAITED: Final = Limit(5, "and {number:,} more that are rolling out")  # in flight, for which a command is printed
 FLYING: Final = Limit(3, "so {are} {number:,} more")  # of those in flight, by name
 UNMOVED: Final = Limit(5)  # workloads whose pods may not be moved, by name
 NAME_LETTERS: Final = Limit(120)  # of a name that was asked for and isn't there

@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
+from planner.capacity.fewest_moves import Moves, fewest
 from planner.capacity.filming import Shot, of_shot
+from planner.capacity.movable import Least, Movable, Prices, Stays, movable
 from planner.capacity.pod_shapes import parse_shape
+from planner.capacity.stages import Acted, MovesPlan, Stage, apart, led, replay
 from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
@@ -29,10 +32,7 @@ from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
-from planner.remedies.fewest_moves import Moves, fewest
 from planner.remedies.levers import moves as moving
-from planner.remedies.movable import Least, Movable, Prices, Stays, movable
-from planner.remedies.stages import Acted, MovesPlan, Stage, apart, led, replay
 from planner.rollout.admission import Admission
 from planner.rollout.answers import Step
 from planner.rollout.doubt_rules import decisive_doubts, made_anew

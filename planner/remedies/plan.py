@@ -12,10 +12,10 @@ from planner.kubernetes.kinds import several
 from planner.kubernetes.owners import Unjudged, unjudged
 from planner.remedies import limits
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
-from planner.remedies.order import RolloutTurn, playable_order
 from planner.remedies.plan_nodes import COUNTING, SpareNodes, total_of
 from planner.remedies.plan_search import FreeMeasures
 from planner.remedies.plan_state import Aims, PlanState
+from planner.remedies.sequential_rollouts import RolloutTurn, playable_order
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.doubt_rules import decisive_doubts
 from planner.rollout.doubts import Doubt, decisive, is_proven
@@ -48,7 +48,7 @@ class Turn(Record):
 class PlanAnswer(Record):
     """The plan. `ready_now`, `ready_free`, `ready_all`: workloads that can be rolled out within the budgets today, with what
     costs nothing, and with all of the plan; `unknown`: of how many that isn't known. `at_least_nodes`, `at_least_usd`: no plan that makes
-    the same workloads rollable has fewer nodes, or costs less a month (`planner.remedies.least_nodes`)."""
+    the same workloads rollable has fewer nodes, or costs less a month (`planner.capacity.least_nodes`)."""
 
     sentence: Text
     total: int

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from itertools import product
 from typing import Any, Final
 
+from planner.capacity.least_nodes import LeastNodes, least_nodes
 from planner.capacity.node_pools import capacity_of, pool_key
 from planner.ground.records import Record, replace
 from planner.ground.words import Text, count, listing, short_name, usd
@@ -14,7 +15,6 @@ from planner.kubernetes.kinds import NODE, POD
 from planner.kubernetes.nodes import gpu_count, gpu_model, node_pool
 from planner.kubernetes.records import Node
 from planner.remedies import limits
-from planner.remedies.least_nodes import LeastNodes, least_nodes
 from planner.remedies.levered import LeveredCluster
 from planner.remedies.levers import nodes
 from planner.remedies.measures import Change, Measure, MeasureKind, with_all
@@ -190,10 +190,9 @@ class SpareNodes:
         return ""
 
     def _past_limit(self, name: str, number: int) -> str:
-        """``needs 1 more node in gpu-t4 (8 → 9), past its maximum of 8 (gcloud node-pools list)``; "" within it. A fixed size is no
-        limit to a plan, which resizes pools by hand."""
+        """``needs 1 more node in gpu-t4 (8 → 9), past its maximum of 8 (gcloud node-pools list)``; "" within it."""
         pool = self.state.pools.get(name)
-        if pool is None or pool.is_autoscaled is False:
+        if pool is None:
             return ""
         already = self.state.already(name)
         past = pool.past(number, capacity_of(self.state.today.cluster, pool), already)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import product
-from math import ceil
-from typing import Final
 
 from planner.ground import parts
 from planner.ground.budget import part
@@ -15,15 +13,14 @@ from planner.ground.records import replace
 from planner.ground.words import count, listing, short_name
 from planner.kubernetes import commands, queues
 from planner.kubernetes.autoscalers import settled
-from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.derived import Same
-from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Workload
-from planner.kubernetes.shares import enough, rolling_limits
+from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies import sequential_rollouts as in_turn
 from planner.remedies.levered import LeveredCluster
+from planner.remedies.levers import strategy
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
 from planner.remedies.measures import (
@@ -38,18 +35,13 @@ from planner.remedies.measures import (
 )
 from planner.remedies.plan_state import PlanState
 from planner.remedies.rollout_plans import Least, least
-from planner.rollout.answers import GROWING_REASONS, GridCell, Reason, RemedyKind, Verdict, rolling
-from planner.rollout.choice import Option, Weights, choose
+from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
 from planner.rollout.glance import OwnRollout, OwnRollouts
-from planner.rollout.grid import play_cell
 from planner.rollout.ownership import pods_of, workloads_by_key
-from planner.rollout.prepared import pod_times_of
 from planner.rollout.surroundings import surroundings
 from planner.scheduling.cluster import Cluster
 
-_WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
-
-_Changed = tuple[tuple[int, int], OwnRollout]
+_Changed = tuple[Pair, OwnRollout]
 """maxSurge and maxUnavailable, and the state with them."""
 
 
@@ -111,18 +103,10 @@ class FreeMeasures:
             or (state.reason is Reason.QUOTA and self._is_unstated(key))
         ):
             return None
-        pairs = self._pairs(workload)
-        found: Option | None = None
-        for missing in sorted({pair[1] for pair in pairs}):  # the fewest missing first, and no more than do
-            cells = [cell for pair in pairs if pair[1] == missing and (cell := self._cell(workload, *pair)) is not None]
-            ready = [cell for cell in cells if cell.lowest_ready >= enough(self.state.share, state.replicas)]
-            keep = kept_ready(self.state.snapshot, workload)
-            found = choose(ready, state.replicas, _WEIGHTS, keep_ready=keep).recommended
-            if found is not None:
-                break
-        if found is None:
+        cluster, least = self.state.world.cluster, enough(self.state.share, state.replicas)
+        pair = strategy.recommended(cluster, self.state.world.revision(key), self._few(workload), state.replicas, least)
+        if pair is None:
             return None
-        pair = found.max_surge, found.max_unavailable
         then = self.state.world.more(strategies={key: rolling(*pair)}).state(key)
         return (pair, then) if then.keeps(self.state.share) else None
 
@@ -137,38 +121,18 @@ class FreeMeasures:
             run = self.state.seen(self.state.world.cluster, self.state.world.revision(key)).run
         return run is not None and is_unstated(run, key)
 
-    def _pairs(self, workload: Workload) -> list[tuple[int, int]]:
-        """Few strategies that differ in kind: none missing, as many missing as may be, and both."""
-        if workload.traits.is_custom:
-            return []  # its steps are its own to say: `planner.rollout.own_ways`
-        replicas = workload.replicas if workload.traits.has_replicas else self.state.states[workload.key].replicas
-        may_miss = replicas - enough(self.state.share, replicas)
-        missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
-        surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
-        today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
-        pairs = {(surge, miss) for surge in surges for miss in missing if (surge or miss)}
-        if today is not None and today[1] == 0 and self.state.states[workload.key].reason is Reason.HOLD_AND_WAIT:
-            pairs = {pair for pair in pairs if pair[1]}  # not one more pod finds room: no surge by itself does
-        if workload.traits.is_per_node:
-            pairs = {pair for pair in pairs if not (pair[0] and pair[1])}
-        return sorted(pairs - {today})
-
-    def _cell(self, workload: Workload, surge: int, missing: int) -> GridCell | None:
-        revision = self.state.world.revision(workload.key)
-        try:
-            return play_cell(
-                self.state.world.cluster, [revision], workload.key, rolling(surge, missing), surge, missing, seed=0,
-                pod_times=pod_times_of(self.state.world.cluster, revision),
-            )  # fmt: skip
-        except HeadroomError:
-            return None
+    def _few(self, workload: Workload) -> list[Pair]:
+        state = self.state.states[workload.key]
+        replicas = workload.replicas if workload.traits.has_replicas else state.replicas
+        least = enough(self.state.share, replicas)
+        return strategy.few(workload, replicas, least, is_full=state.reason is Reason.HOLD_AND_WAIT)
 
     def strategies_that_wait(self, key: str) -> list[Change]:
         """Other strategies, which don't do by themselves: with one of them fewer nodes may be enough."""
         workload = self.state.world.revision(key).after
         if workload.replicas == 0 or not workload.traits.surges_freely:
             return []
-        pairs = [(surge, missing) for surge, missing in self._pairs(workload) if surge == 0][:1]
+        pairs = [(surge, missing) for surge, missing in self._few(workload) if surge == 0][:1]
         found = (strategy_measure(self.state.today, self.state.world, key, rolling(*pair)) for pair in pairs)
         return [one for one in found if one is not None]
 

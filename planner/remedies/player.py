@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.capacity.least_nodes import staying
 from planner.ground.records import Record, replace
 from planner.kubernetes.autoscalers import autoscalers_of, moves_between, settled
 from planner.kubernetes.kinds import DEPLOYMENT, RECREATE
@@ -21,7 +22,6 @@ from planner.kubernetes.shares import rolling_limits
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.knobs import Knobs, Plan
-from planner.remedies.least_nodes import staying
 from planner.remedies.levers import lending, nodes, quota
 from planner.remedies.levers.lending import Lender
 from planner.remedies.levers.way import Way

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Final
 
+from planner.capacity.least_nodes import least_nodes
 from planner.capacity.node_pools import NodePool
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
@@ -13,7 +14,6 @@ from planner.kubernetes.shares import enough
 from planner.remedies import limits
 from planner.remedies.combinations import search
 from planner.remedies.knobs import Knobs, Lever, Plan, knobs
-from planner.remedies.least_nodes import least_nodes
 from planner.remedies.levers import quota
 from planner.remedies.levers.lending import is_given_back
 from planner.remedies.player import Outcome, Player

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from planner.capacity import node_pools, spare
+from planner.capacity import spare
+from planner.capacity.filming import rollout_film
 from planner.capacity.grown_rollouts import as_far_as_known, grown, of_todays_nodes, with_unasked
 from planner.capacity.growth import tied_to
 from planner.capacity.node_pools import NodePool
+from planner.capacity.overview import ClusterOverview
 from planner.capacity.scale_ups import on_their_way
 from planner.capacity.timeline import Beside, timeline, told
-from planner.capacity.untold import autoscalers_seen
 from planner.ground.budget import part
+from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.words import NO_WORDS, Text, listing, plural
 from planner.inventory.applied import Applied, applied
 from planner.inventory.autoscaling import Autoscaling
-from planner.inventory.pool_limits import PoolLimits
+from planner.inventory.change import WorkloadChange
 from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
@@ -38,6 +40,7 @@ from planner.rollout.answers import (
 )
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.film import Film
 from planner.rollout.glance import held_by_unknown
 from planner.rollout.in_flight import told as told_of
 from planner.rollout.meanwhile import (
@@ -52,7 +55,7 @@ from planner.rollout.meanwhile import (
     ties_beside,
 )
 from planner.rollout.placement import blocked_by, displaced, promoted
-from planner.rollout.prepared import Scenario, compiled, prepare
+from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.queued import crowded, found_of_queues
 from planner.rollout.run import Revision, Run, simulate
@@ -315,6 +318,14 @@ def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
-    """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
-    return node_pools.pools(compiled(snapshot), known) if known or autoscalers_seen(snapshot) else ()
+def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
+    """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
+    stuck = [workload for workload in found.workloads if workload.verdict is Verdict.STUCK] if found else []
+    first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
+    if first is None:
+        return None
+    scenario = Scenario(changes=(WorkloadChange(workload=first.workload),), with_remedies=False)
+    try:
+        return rollout_film(snapshot, scenario, rollout(snapshot, scenario).workloads[0])
+    except HeadroomError:  # a review says what it can
+        return None

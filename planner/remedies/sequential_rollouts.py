@@ -1,7 +1,8 @@
 """Rollouts one after another: what one leaves may let the next one through, and costs nothing.
 
 A rollout changes no amounts, only where its pods are. So one that is stuck for want of a node of its own may find it once another's
-pods, which are rolled out anyway, went elsewhere. Each sequence is played by the engine, in as many draws of what chance decides.
+pods, which are rolled out anyway, went elsewhere. Nor does any order complete because each rollout does by itself: a pod that went to a
+new node leaves its old one to a pending Job, and the next rollout's surge finds that place taken. So each sequence is played as a whole.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 from operator import itemgetter
 
+from planner.ground.budget import TooLargeError, part, too_large
 from planner.ground.errors import HeadroomError
-from planner.ground.records import replace
+from planner.ground.records import Record, replace
+from planner.ground.words import count
 from planner.kubernetes.shares import enough
 from planner.remedies import limits
+from planner.remedies.levers.lending import scaled as scaled_to
 from planner.remedies.scenario import holds_under_chance
 from planner.rollout.ownership import pods_of
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import holds_in_every_placement
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.shape import Shape, Static, compile_shape
 
@@ -30,9 +35,8 @@ def played(
 ) -> Run | None:
     """The rollouts one after another, each once the one before is at rest, after those that are `scaled`; None unless each completes with
     `share` of its pods Ready, whatever chance decides in so many draws."""
-    turns = let_in(cluster.snapshot, revisions)
-    later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
-    changes = [*scaled, *later] if scaled else [turns[0], *later[1:]]
+    changes = _in_sequence(cluster, revisions, scaled)
+    turns = changes[len(scaled) :]
 
     def does(run: Run) -> bool:
         keeps = (lowest(run, turn) >= enough(share, turn.after.pods_wanted) for turn in turns)
@@ -40,6 +44,13 @@ def played(
 
     run = simulate(cluster, changes, seed=0)
     return run if does(run) and holds_under_chance(cluster, changes, run, does) else None
+
+
+def _in_sequence(cluster: Cluster, revisions: Sequence[Revision], scaled: Sequence[Revision]) -> list[Revision]:
+    """Each once those before it are at rest; the first after those that are `scaled`."""
+    turns = let_in(cluster.snapshot, revisions)
+    later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
+    return [*scaled, *later] if scaled else [turns[0], *later[1:]]
 
 
 def lowest(run: Run, one: Revision) -> int:
@@ -88,3 +99,92 @@ def _near(cluster: Cluster, others: Iterable[Revision], shape: Shape) -> Iterato
         if any(node is not None and may[node] for node in nodes):
             found.append(((not rarest <= {row for row, _ in own.asks}, len(nodes), after.key), revision))
     yield from (revision for _, revision in sorted(found, key=itemgetter(0))[: limits.ASKED_BEFORE.most])
+
+
+# ── the order of a plan ──────────────────────────────────────────────────────────────────────────────────────────────
+class RolloutTurn(Record, eq=False):
+    """A rollout in its turn. `lent`: workloads of others that are scaled down for it, and back afterwards."""
+
+    revision: Revision
+    lent: tuple[Revision, ...] = ()
+
+
+class PlayedOrder(Record, eq=False):
+    """An order in which each rollout completes with its share Ready after those before it (`is_played`), or the order that was asked
+    for: then `why` says that each completes by itself, and why no more is known."""
+
+    turns: tuple[RolloutTurn, ...]
+    is_played: bool
+    why: str = ""
+
+
+def playable_order(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> PlayedOrder:
+    """`turns` in an order that completes as a whole: as they are, or with the first that is stuck put before those that let it get stuck."""
+    asked = tuple(turns)
+    if len(asked) < 2:
+        return PlayedOrder(turns=asked, is_played=True)
+    if len(asked) > limits.ORDER_TURNS.most or cluster.node_count > limits.LARGE_CLUSTER.most:
+        return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_TURNS.reached())
+    order, tried = list(asked), set[tuple[int, ...]]()
+    try:
+        with part(units=limits.ORDER_UNITS.most):
+            for _ in range(limits.ORDERS_PLAYED.most):
+                tried.add(tuple(map(id, order)))
+                place = _first_stuck(cluster, order, share)
+                if place is None:
+                    return PlayedOrder(turns=tuple(order), is_played=True)
+                order.insert(0, order.pop(place))
+                if tuple(map(id, order)) in tried:
+                    break
+    except TooLargeError:
+        return PlayedOrder(turns=asked, is_played=False, why=limits.ORDER_UNITS.reached())
+    why = limits.ORDERS_PLAYED.reached(number=count(len(tried), "order"))
+    return PlayedOrder(turns=asked, is_played=False, why=why)
+
+
+def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -> int | None:
+    """The first turn that doesn't complete with its share Ready, in any of a few placements; None where all do."""
+    for draw in range(limits.ORDER_DRAWS.most):
+        place, at, is_sure = 0, cluster, True
+        for segment in _segments(turns):
+            run = _play(at, segment, draw)
+            if run.is_cut:  # what isn't played to its end isn't stuck
+                raise too_large()
+            for turn in segment:
+                after = turn.revision.after
+                lowest = min(moment.ready for moment in run.moments[after.key][1:])
+                if not run.done[after.key] or lowest < enough(share, after.pods_wanted):
+                    return place
+                place += 1
+            is_sure = is_sure and holds_in_every_placement(run.whole(), [turn.revision for turn in segment])
+            if place < len(turns):
+                at = Cluster(_given_back(run, segment, draw).simulation.snapshot_now())
+        if is_sure:
+            break
+    return None
+
+
+def _segments(turns: Sequence[RolloutTurn]) -> Iterator[list[RolloutTurn]]:
+    """Turns that one run plays: those without loans together, one that others lend to alone."""
+    some: list[RolloutTurn] = []
+    for turn in turns:
+        if some and (turn.lent or some[-1].lent):
+            yield some
+            some = []
+        some.append(turn)
+    if some:
+        yield some
+
+
+def _play(cluster: Cluster, segment: Sequence[RolloutTurn], draw: int) -> Run:
+    changes = _in_sequence(cluster, [turn.revision for turn in segment], segment[0].lent)
+    return simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
+
+
+def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:
+    """The run after it, in which those that lent have their replicas again."""
+    lent = segment[0].lent
+    if not lent:
+        return run
+    back = [scaled_to(one.after, one.before.replicas) for one in lent if one.before]
+    return simulate(Cluster(run.simulation.snapshot_now()), back, seed=draw)

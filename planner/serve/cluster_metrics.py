@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from planner.capacity.fragmentation import fragments as fragments_of
+from planner.capacity.overview import ClusterOverview, by_trouble
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.kubernetes.nodes import noun_of
 from planner.kubernetes.records import Snapshot
 from planner.questions import costs, overview, savings
 from planner.questions.question import Given
-from planner.remedies.overview import ClusterOverview, by_trouble
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
 from planner.serve.limits import LIMITS

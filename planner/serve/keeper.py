@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 
 from planner.capacity.node_pools import NodePool
+from planner.capacity.untold import growing
 from planner.ground.errors import HeadroomError
 from planner.ground.records import Record
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
-from planner.remedies.rollouts import growing
 from planner.serve.cluster_metrics import ClusterMetrics
 
 _METRICS_SHARE = 0.1

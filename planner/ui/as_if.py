@@ -11,12 +11,12 @@ from typing import Final
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from planner.capacity.beside_today import WhatIfAnswer, changed
 from planner.capacity.changes import Change, ChangeKind, parse_changes, text_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.remedies.beside_today import WhatIfAnswer, changed
 from planner.ui import cache, capacity_inputs, errors, link, session
 
 QUICK_NODES: Final = 500  # above, what takes seconds isn't played unasked, here and on the first page

@@ -8,6 +8,7 @@ from typing import Literal
 import streamlit as st
 
 from planner.capacity import room
+from planner.capacity.beside_today import WhatIfAnswer
 from planner.capacity.drain import DrainResult
 from planner.capacity.filters import ALL, Kept
 from planner.capacity.fragmentation import Fragments
@@ -24,7 +25,6 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, what_if
 from planner.questions.capacity import CapacitySettings
-from planner.remedies.beside_today import WhatIfAnswer
 from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, sheet, tables, tiles
 
 _SHOWN_HELD = 20  # pods held back that are told one by one

@@ -8,6 +8,7 @@ from typing import Final
 import streamlit as st
 
 from planner.capacity.filters import ALL, Filter, Kept, keep, namespaces_of, said
+from planner.capacity.overview import verdicts_of
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.ground.settings import setting_of
@@ -15,7 +16,6 @@ from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.records import EMPTY, Snapshot
 from planner.kubernetes.selectors import read_selector
 from planner.questions.overview import QUESTION, OverviewSettings
-from planner.remedies.overview import verdicts_of
 from planner.rollout.wording import WORD
 from planner.serve.processes.identity import identity
 from planner.ui import cache, capacity_inputs, errors, link

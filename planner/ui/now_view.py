@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.filters import Kept
 from planner.capacity.gpu_lines import supplies_of
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.capacity.survival import Scope, Spare, Survival
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
@@ -22,7 +23,6 @@ from planner.questions.question import Given, Question
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
 from planner.remedies.measures import Measure, MeasureKind
-from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
 from planner.rollout.answers import Verdict

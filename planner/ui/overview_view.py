@@ -10,10 +10,10 @@ import streamlit as st
 
 from planner.capacity.filters import Kept
 from planner.capacity.gpu_lines import known_sum
+from planner.capacity.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.overview import QUESTION, OverviewSettings
-from planner.remedies.overview import ClusterOverview, WorkloadOverview, by_cause
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
 from planner.sources import demo

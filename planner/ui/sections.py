@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 import streamlit as st
 
+from planner.capacity.movable import Least
 from planner.capacity.survival import Survival
 from planner.figures import moves_curve
 from planner.ground import words
@@ -17,7 +18,6 @@ from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
 from planner.questions.question import Given, Question
 from planner.remedies.make_room import MadeRoom
-from planner.remedies.movable import Least
 from planner.remedies.scripts import in_context
 from planner.ui import (
     as_if,

@@ -10,6 +10,7 @@ import streamlit as st
 from planner.capacity import spare_needs, strategy_prices
 from planner.capacity.spare_needs import SpareNeeds
 from planner.capacity.strategy_prices import SETTINGS, SpareSettings, StrategyCosts
+from planner.capacity.untold import growing
 from planner.ground import words
 from planner.ground.errors import HeadroomError
 from planner.kubernetes.records import Snapshot
@@ -21,7 +22,6 @@ from planner.questions.question import document as document_of
 from planner.questions.rollout import RolloutSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.remedies import price as remedy_costs
-from planner.remedies import rollouts as rollouts_room
 from planner.rollout.answers import Remedy, RolloutResult, StrategyGrid
 from planner.ui import cache, errors, link, prices, sheet
 from planner.ui.asked import Asked
@@ -83,7 +83,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         st.markdown(words.literal(costs.sentence))
         for note in costs.notes:
             st.caption(f"△ {words.literal(words.sentence(note))}")
-        pools = rollouts_room.growing(snapshot, rollout.pools.known(given))
+        pools = growing(snapshot, rollout.pools.known(given))
         if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
             st.caption(
                 f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."

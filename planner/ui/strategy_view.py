@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
+from planner.capacity.untold import growing
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace
@@ -20,7 +21,6 @@ from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout.answers import RECREATE, GridCell, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
 from planner.rollout.choice import Choice, Option, Weights, strategy_name
@@ -69,7 +69,7 @@ def show(
             "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
             "today's. Click one, or pick it by name beside the grid."
         )
-    pools = rollouts.growing(snapshot, bare.pools.known(given))
+    pools = growing(snapshot, bare.pools.known(given))
     how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
     scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
     brought = cache.answer(with_brought, snapshot, scenario, key, found.options, pools, how, prices.book())

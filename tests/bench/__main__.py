@@ -19,6 +19,7 @@ from typing import Any
 import click
 
 from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import seats
 from planner.capacity.headroom import fit, fits
 from planner.capacity.node_pools import pools
@@ -30,7 +31,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import drift as drift_question
 from planner.questions import gate
 from planner.questions import restarts as restarts_question
-from planner.remedies import overview as overviews
 from planner.remedies import rollouts
 from planner.rollout import grid as grids
 from planner.rollout import prepared as prepared_question

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import click
 
-from planner.capacity import left
+from planner.capacity import left, overview
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
-from planner.remedies import overview
 from planner.remedies.rollouts import rollout
 from planner.rollout.prepared import Scenario
 from planner.sources import demo, kubectl

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from planner.capacity.untold import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -16,7 +17,6 @@ from planner.remedies.certificate_answer import Certificate
 from planner.remedies.combinations import Found, search
 from planner.remedies.knobs import Knobs, Lever, knobs
 from planner.remedies.player import Costs
-from planner.remedies.rollouts import growing
 from planner.remedies.scenario import PlanCase
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.run import simulate

@@ -11,11 +11,12 @@ from planner.capacity.drain import described, play
 from planner.capacity.evictions import at_rest
 from planner.capacity.filming import change_film
 from planner.capacity.losses import Player
+from planner.capacity.overview import overview
 from planner.capacity.what_if import ChangeCase, upgrade_steps
 from planner.ground.errors import ChangeError
 from planner.ground.words import count
 from planner.remedies.make_room import Asked, make_room, room_film
-from planner.remedies.overview import overview, stuck_film
+from planner.remedies.rollouts import stuck_film
 from planner.rollout.film import Doing, Film
 from planner.sources import demo
 from tests.seen import premise

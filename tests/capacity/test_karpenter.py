@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.untold import autoscalers_seen
+from planner.capacity.untold import autoscalers_seen, growing
 from planner.ground.budget import allowed
 from planner.ground.errors import InputError
 from planner.ground.records import replace
@@ -65,7 +65,7 @@ def asked(
     patch = {"spec": {"template": {"spec": {"nodeSelector": selector, "containers": [container]}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, known))
+    return rollouts.rollout(cluster, scenario, growing(cluster, known))
 
 
 @pytest.mark.parametrize(("gpus", "machine"), [(2, "g4dn.12xlarge"), (4, "g4dn.12xlarge")])

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from planner.capacity import least_nodes
 from planner.kubernetes.autoscalers import autoscalers_of
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.pods import goes_with_its_node
 from planner.kubernetes.records import Snapshot, Workload
-from planner.remedies import least_nodes
 from planner.rollout.by_themselves import going
 from planner.rollout.in_flight import in_flight
 from planner.rollout.ownership import workloads_by_key

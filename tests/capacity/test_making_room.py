@@ -9,17 +9,18 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import exact_moves
 from planner.capacity.evictions import at_rest, cordoned, evict, tried_again
+from planner.capacity.fewest_moves import fewest
+from planner.capacity.limits import LIMITS
+from planner.capacity.movable import Least, Stays, movable
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import replace
 from planner.ground.words import usd
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.pricing.bill import usd_of_pods
-from planner.remedies import limits
-from planner.remedies.fewest_moves import fewest
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
-from planner.remedies.movable import Least, Stays, movable
 from planner.rollout.evicting import these
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo
@@ -98,7 +99,7 @@ def test_a_gang_starts_whole_or_not_at_all() -> None:
 
 def test_what_is_the_least_for_some_is_not_called_so_for_as_many_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the solver isn't asked, and not all start, others might start for less."""
-    monkeypatch.setattr("planner.remedies.limits.VARIABLES", limits.Limit(0))
+    monkeypatch.setattr(exact_moves, "LIMITS", replace(LIMITS, variables=0))
     found = made(four_halves(), deployment("other", [""], pod_spec(gpus=4)))
     assert (len(found.starts), found.is_proven, found.is_most) == (1, False, False)
     assert "any plan for these needs at least 2; that no more can start isn't proven" in str(found.sentence)

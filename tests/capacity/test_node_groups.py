@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.capacity.node_groups import Sizes, node_groups
 from planner.capacity.node_pools import pools
+from planner.capacity.untold import growing
 from planner.ground.vocabulary import CPU, NVIDIA_GPU, ZONE
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import LimitSource, PoolLimits
@@ -35,7 +36,7 @@ def asked(cluster: Snapshot, document: list[dict[str, Any]]) -> RolloutResult:
     patch = {"spec": {"template": {"spec": {"nodeSelector": {"cloud.google.com/gke-accelerator": "nvidia-l4"}}}}}
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch))
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, node_pools.stated(cluster, given)))
+    return rollouts.rollout(cluster, scenario, growing(cluster, node_pools.stated(cluster, given)))
 
 
 def one_on_a_t4() -> Snapshot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.untold import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -29,7 +30,7 @@ def asked(reason: str, message: str, *, at: str = "14:10", about: str = "p-b-0",
     )
     cluster = replace(found, taken_at=TAKEN)
     scenario = Scenario(changes=(WorkloadChange(workload="Deployment/ml/a"),), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, parse_typed_limits(limits)))
+    return rollouts.rollout(cluster, scenario, growing(cluster, parse_typed_limits(limits)))
 
 
 def notes(found: RolloutResult) -> list[str]:

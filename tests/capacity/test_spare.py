@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.spare import buffered
+from planner.capacity.untold import growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import Snapshot
@@ -33,7 +34,7 @@ def with_one_free(*more: Item | list[Item]) -> Snapshot:
 def asked(cluster: Snapshot, patch: Any = None, most: int = 5) -> RolloutResult:
     change = WorkloadChange(workload="Deployment/ml/a", patch=json.dumps(patch) if patch else "")
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, parse_typed_limits(f"t4={most}")))
+    return rollouts.rollout(cluster, scenario, growing(cluster, parse_typed_limits(f"t4={most}")))
 
 
 def placeholder(priority: int) -> list[Item]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from planner.capacity.untold import autoscalers_seen
+from planner.capacity.untold import autoscalers_seen, growing
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.remedies import rollouts
@@ -48,7 +48,7 @@ def asked(
     patch = json.dumps({"spec": {"template": {"spec": template}}}) if template else ""
     change = WorkloadChange(workload="Deployment/ml/a", patch=patch)
     scenario = Scenario(changes=(change,), runs=1, with_remedies=False)
-    return rollouts.rollout(cluster, scenario, rollouts.growing(cluster, node_pools.stated(cluster, given)))
+    return rollouts.rollout(cluster, scenario, growing(cluster, node_pools.stated(cluster, given)))
 
 
 def test_only_pools_that_nobody_tells_are_named() -> None:

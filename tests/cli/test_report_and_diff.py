@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview
 from planner.cli import main
 from planner.figures.first_page import lines
 from planner.ground.words import usd
@@ -21,7 +22,6 @@ from planner.pricing.allocation import Share
 from planner.questions import findings
 from planner.questions.question import Given
 from planner.questions.report import CHAPTERS, ReportSettings, review
-from planner.remedies import overview
 from planner.sources import demo
 from planner.sources.prices import embedded_book
 from tests.builders import eks

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner.capacity import overview as overviews
 from planner.questions import question_called
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given, document
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import overview as overviews
 from planner.rollout.policy import read_policy
 from planner.sources import demo
 from planner.sources.cluster import read_cluster

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from planner.capacity.untold import growing
 from planner.inventory.autoscaling import Autoscaling, Expander
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
 from planner.kubernetes.nodes import node_pool
-from planner.remedies.rollouts import growing, rollout
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import RolloutResult, Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import node_pools

@@ -1,8 +1,8 @@
 """The stair of places that moves buy."""
 
+from planner.capacity.movable import Least
 from planner.figures import moves_curve
 from planner.remedies.make_room import Asked, MadeRoom, make_room
-from planner.remedies.movable import Least
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from planner.capacity import drain
+from planner.capacity.overview import overview, played
 from planner.ground.budget import QUESTION_UNITS, TooLargeError, UnwantedError, allowed, current, part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.questions import plan
-from planner.remedies.overview import overview, played
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.controllers.deletion_order import DeletionOrder

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.history import kept
 from planner.history.names import FORMAT
 from planner.kubernetes.records import Device, FrozenMap, PodLog, ResourceSlice, Snapshot
 from planner.questions.question import plain
-from planner.remedies import overview as overviews
 from planner.sources import demo
 from tests.architecture.tree import ROOT
 from tests.builders.objects import read_items

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Snapshot
-from planner.remedies.overview import overview
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError
 from planner.inventory.manifest import read_manifest
 from planner.kubernetes import names
@@ -14,7 +15,6 @@ from planner.kubernetes.records import Severity
 from planner.questions import question_called
 from planner.questions.findings import FindingsSettings
 from planner.questions.question import Given
-from planner.remedies.overview import overview
 from tests.builders.objects import deployment, pod_spec, read_items
 
 EVIL = (

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.tables import as_csv, as_json
 from planner.ground.vocabulary import SYSTEM_NAMESPACES
@@ -20,7 +21,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import INDEX, question_called, queues
 from planner.questions.question import Given, document
 from planner.questions.rollout import QUESTION, RolloutSettings
-from planner.remedies.overview import overview
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import played
 from planner.ground import parts
 from planner.ground.budget import TooLargeError, allowed, current
 from planner.ground.errors import InputError
 from planner.questions import question_called
 from planner.questions.question import Given
 from planner.questions.report import ReportSettings, review
-from planner.remedies.overview import played
 from planner.serve.processes import VARIABLE, forked
 from planner.sources.prices import embedded_book
 from tests.bench import crowd

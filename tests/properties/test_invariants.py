@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.capacity import overview as overviews
 from planner.ground.records import replace
 from planner.ground.vocabulary import DESIRED_REPLICAS
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.shares import rolling_limits
-from planner.remedies import overview as overviews
 from planner.remedies import ways_out as remedies
 from planner.remedies.ways_out import find_remedies
 from planner.rollout import glance, surroundings, ties

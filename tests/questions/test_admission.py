@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.untold import growing
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.ground.vocabulary import WARNINGS_SWITCH
 from planner.ground.words import NO_WORDS
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
-from planner.remedies.rollouts import growing
 from planner.rollout.answers import Reason, Verdict
 from planner.rollout.glance import OwnRollout
 from planner.serve.limits import LIMITS

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from planner.capacity import left as capacity_left
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.gpu_lines import known_sum
 from planner.capacity.headroom import fits
 from planner.capacity.pod_shapes import workload_shapes
 from planner.inventory.pool_limits import LimitSource, PoolLimits
-from planner.remedies.beside_today import what_if
 from planner.rollout.answers import Verdict
 from planner.scheduling.cluster import Cluster
 from planner.sources import demo

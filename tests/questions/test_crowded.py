@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, findings, memory, plan, restarts
-from planner.remedies import overview as overviews
 from planner.remedies import rollouts
 from planner.rollout.prepared import Scenario
 from tests.builders import objects

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.filters import ALL, Filter, keep
+from planner.capacity.overview import kept_by
 from planner.ground.errors import InputError
 from planner.ground.records import replace
 from planner.kubernetes.nodes import NO_POOL
@@ -15,7 +16,6 @@ from planner.kubernetes.selectors import labels_match, read_selector
 from planner.pricing.allocation import Share
 from planner.questions import costs, findings, memory, overview, plan, restarts, savings, seats
 from planner.questions.question import Given
-from planner.remedies.overview import kept_by
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.fleet import cluster_names
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import InputError
@@ -15,7 +16,6 @@ from planner.questions import fleet, where
 from planner.questions.fleet import FleetSettings
 from planner.questions.question import Given
 from planner.questions.where import WhereAnswer, WhereSettings
-from planner.remedies import overview as overviews
 from planner.rollout.answers import Verdict
 from planner.sources import demo
 from planner.sources.prices import embedded_book

@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from planner.capacity.overview import overview
 from planner.ground.errors import ChangeError, InputError, NotKnownError
 from planner.ground.exit_status import ExitStatus
 from planner.history import kept
@@ -21,7 +22,6 @@ from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.where import WhereSettings
-from planner.remedies.overview import overview
 from planner.rollout.answers import Verdict
 from planner.rollout.policy import Failing, GateException, GatePolicy
 from planner.sources import demo

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from planner.capacity.overview import WorkloadOverview, by_cause, overview
 from planner.ground.words import Text
-from planner.remedies.overview import WorkloadOverview, by_cause, overview
 from planner.rollout.answers import Reason, Verdict
 from planner.sources import demo
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from planner.capacity.evictions import at_rest
+from planner.capacity.overview import overview
 from planner.ground.errors import InputError
 from planner.ground.progress import told_to
 from planner.ground.records import replace
@@ -28,7 +29,6 @@ from planner.remedies.levers.lending import is_given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
 from planner.remedies.measures import Measure, MeasureKind
-from planner.remedies.overview import overview
 from planner.remedies.plan import PlanAnswer, Turn
 from planner.remedies.player import Outcome
 from planner.remedies.price import price_of_nodes, remedy_cost
@@ -261,7 +261,7 @@ def test_a_fixed_size_is_resized_by_hand() -> None:
     found = answer(demo.read(), PlanSettings(), replace(PRICED, limits=(fixed,)))
     (one,) = (one for one in found.measures if one.pool == "gpu-a100")
     assert str(one.limit) == (
-        "pool gpu-a100 grows from 2 to 3 nodes, past what fixed size (gcloud node-pools list) allows"
+        "pool gpu-a100 grows from 2 to 3 nodes; it has a fixed size (gcloud node-pools list): a person resizes it"
     )
 
 

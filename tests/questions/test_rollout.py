@@ -6,12 +6,12 @@ import json
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import known_sum
 from planner.ground.errors import ChangeError
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Presence, Severity
-from planner.remedies import overview as overviews
 from planner.remedies import rollouts
 from planner.rollout import prepared as prepared_question
 from planner.rollout.answers import PodState, Reason, RolloutResult, Verdict

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from planner.capacity.node_pools import NodePool, pool_key
+from planner.capacity.overview import overview
+from planner.capacity.untold import growing
 from planner.ground.errors import HeadroomError
 from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import parse_typed_limits
@@ -19,9 +21,8 @@ from planner.questions.plan import answer as plan_answer
 from planner.questions.question import NOTHING, Given
 from planner.remedies.certificate import ALL, certificate
 from planner.remedies.certificate_answer import Certificate, WorthHaving
-from planner.remedies.overview import overview
 from planner.remedies.plan import PlanAnswer
-from planner.remedies.rollouts import growing, rollout
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult, Step, Verdict
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.run import simulate

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
+from planner.capacity.untold import growing
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.inventory.parse import Part, build_snapshot
-from planner.remedies.overview import overview
-from planner.remedies.rollouts import growing
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario
 from planner.sources import demo

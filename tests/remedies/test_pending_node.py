@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from planner.capacity.beside_today import changed
 from planner.capacity.changes import parse_changes
 from planner.inventory.pool_limits import parse_typed_limits
 from planner.questions.costs import CostsSettings
 from planner.questions.costs import answer as bill
 from planner.questions.question import Given
-from planner.remedies.beside_today import changed
 from planner.remedies.pending_node import pending_node
 from planner.sources import demo
 from planner.sources.prices import embedded_book

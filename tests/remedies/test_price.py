@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from planner.capacity.overview import overview
 from planner.capacity.strategy_prices import costs_of
 from planner.capacity.survival import survival
 from planner.cli.rollout import command
@@ -28,7 +29,6 @@ from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.questions.rollout import answer as rollout_answer
 from planner.remedies.certificate import ALL, certificate
-from planner.remedies.overview import overview
 from planner.remedies.price import AddedNodes, price_of_nodes, priced
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Remedy, RemedyKind, Verdict

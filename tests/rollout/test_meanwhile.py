@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.ground.budget import allowed, too_large
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange, document_of
@@ -17,7 +18,6 @@ from planner.questions import gate
 from planner.questions.gate import GateSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings, first_answer
-from planner.remedies import overview as overviews
 from planner.remedies import rollouts
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.meanwhile import OtherClocks, on_other_clocks

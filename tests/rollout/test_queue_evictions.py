@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 import headroom_planner as headroom
+from planner.capacity.untold import growing
 from planner.cli import gate_formats, main
 from planner.ground.exit_status import ExitStatus, gravest
 from planner.inventory.pool_limits import LimitSource, PoolLimits
@@ -19,7 +20,7 @@ from planner.questions.gate import GateSettings
 from planner.questions.question import EXIT, Given
 from planner.questions.where import WhereSettings
 from planner.remedies.make_room import Asked, make_room
-from planner.remedies.rollouts import growing, rollout
+from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.policy import FAILING, Failing, GatePolicy, read_policy
 from planner.rollout.prepared import Scenario

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Snapshot
@@ -17,7 +18,6 @@ from planner.questions.plan import PlanSettings
 from planner.questions.where import WhereSettings
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
 from planner.remedies.measures import MeasureKind
-from planner.remedies.overview import overview
 from planner.remedies.rollout_plans import Least, least
 from planner.remedies.rollouts import rollout
 from planner.remedies.ways_out import find_remedies

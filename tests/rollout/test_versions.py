@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.overview import overview
 from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.kubernetes.versions import CHANGES, FIRST, GATES, LAST, RECORDED, Becomes, Gate, minor_of, not_recorded
 from planner.questions.gate import GateSettings
 from planner.questions.gate import answer as gated
-from planner.remedies.overview import overview
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import Scenario

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from planner.capacity.untold import growing
 from planner.ground.errors import NotKnownError
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
@@ -13,7 +14,6 @@ from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
-from planner.remedies.rollouts import growing
 from planner.rollout.answers import RolloutResult
 from planner.serve.review import Review, read_request, review
 from tests.builders.objects import Item

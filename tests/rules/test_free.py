@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.fragmentation import fragments
 from planner.capacity.gpu_lines import gpu_lines, known_sum
@@ -22,8 +24,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, diff, findings, fleet, overview, report
 from planner.questions.question import Given
 from planner.questions.what_if import QUESTION as WHAT_IF
-from planner.remedies import overview as overviews
-from planner.remedies.beside_today import what_if
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.empty_node import bare_copy
 from planner.serve import cluster_metrics as metrics

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner.capacity import left as capacity_left
+from planner.capacity import overview as overviews
 from planner.capacity import seats as seats_room
 from planner.capacity.gpu_lines import free_words, gpu_lines, supplies_of
 from planner.capacity.headroom import fit
@@ -22,7 +23,6 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import capacity, fleet, gate, idle, overview, seats, strategies, where
 from planner.questions.question import NOTHING, Given
 from planner.questions.rollout import RolloutSettings
-from planner.remedies import overview as overviews
 from planner.rollout import grid as grids
 from planner.rollout.answers import Verdict
 from planner.rollout.certain import certain_course

@@ -13,14 +13,14 @@ from typing import Any, Final
 import pytest
 import yaml
 
+from planner.capacity.overview import on_todays_nodes
+from planner.capacity.untold import growing
 from planner.cli import main
 from planner.inventory.parse import Part, build_snapshot
 from planner.inventory.pool_limits import PoolLimits, parse_typed_limits
 from planner.kubernetes.records import Snapshot
 from planner.questions import gate, overview, rollout
 from planner.questions.question import Given
-from planner.remedies.overview import on_todays_nodes
-from planner.remedies.rollouts import growing
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.review import Silence, read_request, review

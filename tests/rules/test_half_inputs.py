@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.changes import parse_changes
 from planner.cli import main
 from planner.ground.errors import HeadroomError, NotKnownError
@@ -37,7 +38,6 @@ from planner.questions.strategies import StrategiesSettings
 from planner.questions.strategy_costs import StrategyCostSettings
 from planner.questions.what_if import WhatIfSettings
 from planner.questions.where import WhereSettings
-from planner.remedies import overview as overviews
 from planner.rollout.answers import Verdict
 from planner.serve.cluster_metrics import cluster_metrics
 from planner.serve.review import Review, Silence, read_request, review

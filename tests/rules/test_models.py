@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.capacity.gpu_lines import gpu_lines
 from planner.capacity.headroom import fit
 from planner.capacity.pod_shapes import parse_shape
@@ -21,7 +22,6 @@ from planner.pricing.model import PriceReason, Provisioning
 from planner.pricing.node import price_node
 from planner.questions import capacity, fleet, overview, seats
 from planner.questions.question import Given
-from planner.remedies import overview as overviews
 from planner.scheduling.cluster import Cluster
 from planner.serve.processes import recorded
 from planner.sources.prices import embedded_book, load_book

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from planner.capacity.beside_today import what_if
 from planner.capacity.changes import parse_changes
 from planner.capacity.left import capacity
+from planner.capacity.overview import overview
 from planner.inventory import checks
 from planner.kubernetes.pods import node_data, stays
 from planner.kubernetes.qos import QosClass, qos_class
 from planner.kubernetes.records import Snapshot
 from planner.questions import fleet
-from planner.remedies.beside_today import what_if
-from planner.remedies.overview import overview
 from planner.rollout.admission import quota_covers
 from planner.scheduling.cluster import Cluster
 from planner.spot.checks import Check

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from planner.capacity.untold import growing
 from planner.ground.exit_status import ExitStatus
 from planner.ground.records import replace
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
@@ -22,7 +23,6 @@ from planner.questions import gate
 from planner.questions.gate import GateAnswer, GateSettings
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import Given
-from planner.remedies.rollouts import growing
 from planner.rollout.policy import GatePolicy, read_policy
 from planner.serve.limits import LIMITS
 from planner.serve.review import Review, Silence, read_request, review

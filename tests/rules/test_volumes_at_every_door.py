@@ -12,13 +12,13 @@ import yaml
 from mcp import Client
 
 from planner.capacity.changes import parse_changes
+from planner.capacity.movable import Stays
 from planner.capacity.survival import Scope, notes
 from planner.cli import main
 from planner.ground.exit_status import ExitStatus
 from planner.kubernetes.records import Snapshot
 from planner.questions import certificate, gate, make_room, overview, plan, rollout, survive, what_if
 from planner.questions.gate import GateSettings
-from planner.remedies.movable import Stays
 from planner.rollout.answers import Verdict
 from planner.serve.review import read_request, review
 from tests.builders.objects import NODE_CRITICAL, Item, deployment, node, pod, pod_spec, snapshot

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from planner.capacity import overview as overviews
 from planner.ground.budget import UnwantedError, current
 from planner.ground.errors import InputError, NotKnownError, SourceError
 from planner.ground.records import replace
@@ -17,7 +18,6 @@ from planner.questions import capacity, overview, rollout
 from planner.questions.capacity import CapacitySettings
 from planner.questions.overview import OverviewSettings
 from planner.questions.question import NOTHING
-from planner.remedies import overview as overviews
 from planner.serve.processes import holder, pool
 from planner.serve.processes.limits import LIMITS
 from planner.serve.processes.pool import Pool

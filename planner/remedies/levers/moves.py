@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from planner.capacity.stages import Acted, MovesPlan, Stage
 from planner.ground.records import Record
 from planner.ground.words import listing, short_name
 from planner.kubernetes import commands
@@ -16,7 +17,6 @@ from planner.kubernetes.kinds import kind_in
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Pod, Snapshot
 from planner.remedies import limits
-from planner.remedies.stages import Acted, MovesPlan, Stage
 from planner.rollout.answers import Step
 from planner.rollout.ownership import workloads_by_key
 from planner.scheduling.cluster import Cluster

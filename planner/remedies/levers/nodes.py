@@ -17,17 +17,17 @@ from planner.capacity.node_pools import NodePool, binding_words, capacity_of, po
 from planner.ground import words
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
+from planner.ground.vocabulary import HOSTNAME
 from planner.ground.words import Text, plural
 from planner.inventory.pool_limits import LimitSource
 from planner.kubernetes import commands
 from planner.kubernetes.clouds import brings_of, clouds_of
 from planner.kubernetes.kinds import DEPLOYMENT
-from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool, pool_label
-from planner.kubernetes.records import Amounts, FrozenMap, Node
+from planner.kubernetes.nodes import arrival_seconds, gpu_count, node_pool, pool_label, zone
+from planner.kubernetes.records import Amounts, FrozenMap, Node, PodSpec
 from planner.kubernetes.requests import pod_requests
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
-from planner.remedies.new_nodes import NewNode, new_nodes_of
 from planner.remedies.scenario import fewest
 from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.room import kept_nodes
@@ -67,25 +67,19 @@ def growing(
     known, wanted = {pool.name: pool for pool in pools}, most_wanted(cluster, revisions)
     for template in _templates(cluster, shapes, cut):
         name = pool_key(template)
-        room = None if past_limits else _room(cluster, known.get(name))
+        limit = known.get(name)
+        room = None if past_limits or limit is None else limit.room_by_hand(capacity_of(cluster, limit))
         most = wanted if room is None else min(wanted, room)
         if most > limits.NODES.most:
             most = limits.NODES.most
             cut.append(limits.NODES.reached(pool=name))
         if most:
-            yield Growing(template=template, pool=name, most=most, limit=known.get(name))
+            yield Growing(template=template, pool=name, most=most, limit=limit)
 
 
 def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
     """With how many more nodes each pod that may need one has its own: more than that help nobody."""
     return max(1, sum(revision.after.pods_wanted for revision in revisions) + len(cluster.waiting))
-
-
-def _room(cluster: Cluster, pool: NodePool | None) -> int | None:
-    """Nodes a pool may still grow by; None where nobody says, or a person resizes it, which a plan is."""
-    if pool is None or pool.is_autoscaled is False:
-        return None
-    return pool.room(capacity_of(cluster, pool))
 
 
 def _templates(cluster: Cluster, shapes: Sequence[Shape], cut: list[str]) -> list[Node]:
@@ -97,11 +91,47 @@ def _templates(cluster: Cluster, shapes: Sequence[Shape], cut: list[str]) -> lis
     return _first_pools(list(found.values()), cut)
 
 
+class NewNode(Record, eq=False):
+    """A node like `template`; `place`: where of its pool, as ``zone europe-west4-a`` or ``rack r1``, "" where the pool has one place."""
+
+    template: Node
+    place: str
+
+
 def _by_place(cluster: Cluster, shape: Shape, cut: list[str]) -> list[list[NewNode]]:
-    """Of each such pool what a new node may be like, by the places that the pod tells apart."""
-    matching = _matching(cluster, shape, cut)
-    found = [some for _, some in new_nodes_of(cluster, shape, matching, _pool_or_size, told=cut.append)]
+    """Of each such pool, by its name, what a new node may be like: one of each place that the pod tells apart, up to a limit. A pod that
+    each node judges alone tells no places apart."""
+    keys = () if shape.is_plain else _topology_keys(shape.spec)
+    pools: dict[str, dict[tuple[str, ...], list[Node]]] = {}
+    for node in (cluster.nodes[i] for i in _matching(cluster, shape, cut)):
+        where = (zone(node), *(node.labels.get(key, "") for key in keys))
+        pools.setdefault(_pool_or_size(node), {}).setdefault(where, []).append(node)
+    found = []
+    for pool, by_place in sorted(pools.items()):
+        some = [NewNode(template=min(nodes, key=_size), place=_place_words(where, keys) if len(by_place) > 1 else "")
+                for where, nodes in sorted(by_place.items())]  # fmt: skip
+        some = some[:1] if shape.is_plain else some
+        if len(some) > limits.PLACES_OF_A_POOL.most:
+            cut.append(limits.PLACES_OF_A_POOL.reached(number=len(some), pool=pool))
+        found.append(some[: limits.PLACES_OF_A_POOL.most])
     return _first_pools(found, cut)
+
+
+def _topology_keys(spec: PodSpec) -> tuple[str, ...]:
+    """Labels by which its spread and its affinity tell nodes apart, but for those that each node has of its own or `zone` reads."""
+    terms = (*spec.pod_affinity, *spec.pod_anti_affinity)
+    keys = {*(one.topology_key for one in spec.topology_spread), *(one.topology_key for one in terms)}
+    return tuple(sorted(key for key in keys if key != HOSTNAME and not key.endswith(("/zone", "/region"))))
+
+
+def _size(node: Node) -> tuple[bool, tuple[tuple[str, int], ...], str]:
+    """One that is there before one that a plan adds (`bare_copy`), which lacks what DaemonSets take; then by size."""
+    return not node.uid, tuple(sorted(node.allocatable.items())), node.name
+
+
+def _place_words(where: tuple[str, ...], keys: tuple[str, ...]) -> str:
+    names = ("zone", *(key.rpartition("/")[2] for key in keys))
+    return ", ".join(f"{name} {value}" for name, value in zip(names, where, strict=True) if value)
 
 
 def _matching(cluster: Cluster, shape: Shape, cut: list[str]) -> list[int]:

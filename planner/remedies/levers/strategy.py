@@ -5,25 +5,32 @@ How far it goes: every value of maxSurge and maxUnavailable up to `limits.STRATE
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil
+from typing import Any, Final
 
+from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
+from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
 from planner.remedies.levers.way import Way
-from planner.rollout.answers import Remedy, RemedyKind
+from planner.rollout.answers import GridCell, Pair, Remedy, RemedyKind, rolling
+from planner.rollout.choice import Weights, choose
 from planner.rollout.controllers.statefulset import takes_max_unavailable
-from planner.rollout.grid import axis
+from planner.rollout.grid import axis, play_cell
 from planner.rollout.own_ways import OwnWay, own_ways, recreate_way, rolling_way
 from planner.rollout.ownership import pods_of
+from planner.rollout.prepared import pod_times_of
+from planner.rollout.run import Revision
 from planner.rollout.ties import is_too_large_for_its_node
 from planner.scheduling.cluster import Cluster
 
 ONE_BY_ONE = rolling_way((0, 1))
+_WEIGHTS: Final = Weights(availability=10, evictions=5, time=2, extra_gpus=1, money=0)
 
 
 # ── alone ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -60,6 +67,48 @@ def _first_of(case: StuckRollout, kind: RemedyKind, ways: Iterable[OwnWay]) -> I
 def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
     """Of the whole workload."""
     return {"spec": {workload.traits.strategy_field: way.patch}}
+
+
+# ── for a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def few(workload: Workload, replicas: int, least_ready: int, *, is_full: bool) -> list[Pair]:
+    """Few strategies that differ in kind, as (maxSurge, maxUnavailable): none missing, as many missing as may be, and both.
+
+    `least_ready`: of `replicas` pods; `is_full`: not one more pod finds room, so that no surge by itself does.
+    """
+    if workload.traits.is_custom:
+        return []  # its steps are its own to say: `planner.rollout.own_ways`
+    may_miss = replicas - least_ready
+    missing = sorted({0, min(1, may_miss), may_miss if may_miss <= 1 else max(1, may_miss // 2), may_miss})
+    surges = (0, 1) if not workload.traits.surges_freely else (0, 1, max(1, ceil(replicas / 4)))
+    today = rolling_limits(workload) if workload.strategy.kind == ROLLING_UPDATE else None
+    pairs = {(surge, miss) for surge in surges for miss in missing if (surge or miss)}
+    if today is not None and today[1] == 0 and is_full:
+        pairs = {pair for pair in pairs if pair[1]}
+    if workload.traits.is_per_node:
+        pairs = {pair for pair in pairs if not (pair[0] and pair[1])}
+    return sorted(pairs - {today})
+
+
+def recommended(
+    cluster: Cluster, revision: Revision, pairs: Sequence[Pair], replicas: int, least_ready: int
+) -> Pair | None:
+    """Of strategies that keep `least_ready` pods Ready the one that `choose` recommends, with as few missing as do; None where none does."""
+    workload = revision.after
+    for most in sorted({missing for _, missing in pairs}):
+        cells = (_cell(cluster, revision, pair) for pair in pairs if pair[1] == most)
+        ready = [cell for cell in cells if cell is not None and cell.lowest_ready >= least_ready]
+        best = choose(ready, replicas, _WEIGHTS, keep_ready=kept_ready(cluster.snapshot, workload)).recommended
+        if best is not None:
+            return best.max_surge, best.max_unavailable
+    return None
+
+
+def _cell(cluster: Cluster, revision: Revision, pair: Pair) -> GridCell | None:
+    times = pod_times_of(cluster, revision)
+    try:
+        return play_cell(cluster, [revision], revision.after.key, rolling(*pair), *pair, seed=0, pod_times=times)
+    except HeadroomError:
+        return None
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from planner.capacity.limits import LIMITS
 from planner.ground.records import Record
-from planner.remedies import limits
 from planner.scheduling.cluster import IntArray
 
 
@@ -57,7 +57,7 @@ class Solution(Record):
 def solve(problem: Problem) -> Solution | None:
     """The solution; None where there are more variables than are tried, or the solver doesn't come to its end."""
     size = sum(len(guest.nodes) for guest in problem.guests) + sum(len(one.nodes) for one in problem.residents)
-    if size > limits.VARIABLES.most:
+    if size > LIMITS.variables:
         return None
     places = [(guest, node) for guest in problem.guests for node in guest.nodes]
     ways = [(resident, node) for resident in problem.residents for node in resident.nodes if node != resident.home]
@@ -93,7 +93,7 @@ class _Program:
         self._highs = highspy.Highs()
         self._optimal = highspy.HighsModelStatus.kOptimal
         for name, value in (("output_flag", False), ("threads", 1), ("random_seed", 0), ("mip_rel_gap", 0.0),
-                            ("mip_abs_gap", 1e-6), ("mip_max_nodes", limits.BRANCHES.most)):  # fmt: skip
+                            ("mip_abs_gap", 1e-6), ("mip_max_nodes", LIMITS.branches)):  # fmt: skip
             self._highs.setOptionValue(name, value)
         most = [float(guest.count) for guest, _ in places] + [float(resident.count) for resident, _ in ways]
         self._highs.addVars(self._size, np.zeros(self._size), np.array(most))

@@ -18,11 +18,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.capacity.coverings import Covering, covering
+from planner.capacity.exact_moves import Guest, Problem, Resident, solve
+from planner.capacity.limits import LIMITS
 from planner.ground.budget import current
 from planner.ground.records import Record, dataclass
-from planner.remedies import limits
-from planner.remedies.coverings import Covering, covering
-from planner.remedies.exact_moves import Guest, Problem, Resident, solve
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray
 from planner.scheduling.filters import feasible_nodes
 from planner.scheduling.shape import Shape, compile_alike
@@ -214,7 +214,7 @@ class _Search:
         """Room for one more pod of the kind; the node that takes it."""
         landed, tries, put_back = set(leaves.values()), 0, []
         found = None
-        while kind.heap and tries < limits.HOSTS_TRIED.most and found is None:
+        while kind.heap and tries < LIMITS.hosts_tried and found is None:
             entry = heapq.heappop(kind.heap)
             _, node, version, leaving = entry
             if node in landed or version != self._version[node]:
@@ -298,7 +298,7 @@ class _Search:
             (max(0, int(room[row]) - need.get(row, 0)) // amount for row, amount in smallest.items() if amount),
             default=0,
         )
-        if beside >= limits.HOSTED.most:
+        if beside >= LIMITS.hosted:
             return 0.0, seats
         share, pods = alone, self.on_at_first.get(node, ())
         for others in range(1, min(beside, sum(len(k.pods) for k in self.kinds.values()) - 1) + 1):

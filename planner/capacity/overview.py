@@ -7,18 +7,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from planner.capacity.filming import rollout_film
 from planner.capacity.filters import ALL, Filter, Kept, keep
 from planner.capacity.glanced import glanced
 from planner.capacity.gpu_lines import GpuModelLine, gpu_lines
+from planner.capacity.untold import growing
 from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
-from planner.ground.errors import HeadroomError
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
 from planner.ground.words import NO_WORDS, Text, count, listing
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
-from planner.inventory.change import WorkloadChange
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
 from planner.kubernetes.owners import Unjudged, unjudged
@@ -26,12 +24,10 @@ from planner.kubernetes.records import EMPTY, FrozenMap, Severity, Snapshot, Wor
 from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.kubernetes.units import GPUS, Nouns, units_of
 from planner.kubernetes.versions import not_recorded
-from planner.remedies.rollouts import growing, rollout
-from planner.rollout.answers import GROWING_REASONS, Reason, Verdict, WorkloadOutcome
-from planner.rollout.film import Film
+from planner.rollout.answers import GROWING_REASONS, Verdict, WorkloadOutcome
 from planner.rollout.glance import OwnRollout, OwnRollouts, nodes_with_pods, restarted, unjudged_words
 from planner.rollout.ownership import pods_of
-from planner.rollout.prepared import Scenario, compiled
+from planner.rollout.prepared import compiled
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models, node_pools
 
@@ -216,16 +212,3 @@ def verdicts_of(whole: ClusterOverview) -> FrozenMap[Verdict]:
 def kept_by(snapshot: Snapshot, wanted: Filter, known: tuple[PoolLimits, ...] = ()) -> Kept:
     """What a filter lets through; workloads are played only where it asks for their verdicts."""
     return keep(snapshot, wanted, verdicts_of(overview(snapshot, known)) if wanted.verdicts else EMPTY)
-
-
-def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:
-    """The film of a workload that is stuck, were it restarted now: one with a circle of who waits for whom, where there is any."""
-    stuck = [workload for workload in found.workloads if workload.verdict is Verdict.STUCK] if found else []
-    first = min(stuck, key=lambda one: one.reason is not Reason.HOLD_AND_WAIT, default=None)
-    if first is None:
-        return None
-    scenario = Scenario(changes=(WorkloadChange(workload=first.workload),), with_remedies=False)
-    try:
-        return rollout_film(snapshot, scenario, rollout(snapshot, scenario).workloads[0])
-    except HeadroomError:  # a review says what it can
-        return None

@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator
 
+from planner.capacity import overview as overviews
 from planner.capacity.changes import Change, text_of
 from planner.capacity.headroom import Fit, fits
 from planner.capacity.left import CapacityAnswer, capacity
@@ -18,7 +19,6 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import cost_cluster
 from planner.pricing.model import PriceBook
-from planner.remedies import overview as overviews
 from planner.rollout.answers import Verdict
 from planner.rollout.prepared import compiled
 

@@ -14,10 +14,10 @@ from random import Random
 import numpy as np
 
 from planner.capacity.evictions import cordoned, evict, tried_again
+from planner.capacity.fewest_moves import Moves, shape_of
 from planner.ground.records import Record, replace
 from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Node, Snapshot
-from planner.remedies.fewest_moves import Moves, shape_of
 from planner.rollout.evicting import these
 from planner.rollout.simulation import Simulation
 from planner.scheduling.cluster import PODS_ROW, Cluster

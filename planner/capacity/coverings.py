@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from planner.capacity.limits import LIMITS
 from planner.ground.records import Record
-from planner.remedies import limits
 
 Given = tuple[float, tuple[int, ...]]
 """Weight of a pod, and what it gives of each resource that lacks."""
@@ -41,7 +41,7 @@ def _covering(lacks: tuple[int, ...], given: tuple[Given, ...]) -> Covering | No
     search.branch(lacks, search.counts(), 0.0, ())
     assert search.best is not None
     weight, kinds = search.best
-    least = weight if search.branches < limits.BRANCHES.most else min(weight, search.at_least(lacks, search.counts()))
+    least = weight if search.branches < LIMITS.branches else min(weight, search.at_least(lacks, search.counts()))
     places = {kind: list(members) for kind, members in search.members.items()}
     return Covering(weight, tuple(places[kind].pop() for kind in kinds), least)
 
@@ -88,7 +88,7 @@ class _Search:
             return
         if self.best is not None:
             self.branches += 1
-            if self.branches >= limits.BRANCHES.most or weight + self.at_least(lacks, left) >= self.best[0] - 1e-12:
+            if self.branches >= LIMITS.branches or weight + self.at_least(lacks, left) >= self.best[0] - 1e-12:
                 return
         lacking = [row for row, lack in enumerate(lacks) if lack > 0]
         row = max(
