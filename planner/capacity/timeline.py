@@ -35,7 +35,7 @@ from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, kind_called
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import Labels, Pod, PodSpec, Snapshot, Taint
-from planner.kubernetes.selectors import tolerates, tolerates_cordon, tolerates_taints
+from planner.kubernetes.selectors import tolerates_cordon, tolerates_taints
 from planner.rollout.answers import Bearing, EventBeside
 from planner.rollout.controllers.registry import TAKE_CHANGES
 from planner.rollout.happenings import is_called
@@ -43,7 +43,8 @@ from planner.rollout.in_flight import in_flight
 from planner.rollout.prepared import Prepared, Scenario, compiled, pod_times_of, prepare
 from planner.rollout.queued import let_in
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
-from planner.rollout.silent_nodes import UNREACHABLE, answering, evictions, silent_nodes
+from planner.rollout.silent_nodes import UNREACHABLE, answering, silent_nodes
+from planner.rollout.taint_evictions import evictions, short_stays
 from planner.scheduling.cluster import Cluster
 from planner.scheduling.happening import CORDON, Happening
 from planner.scheduling.shape import compile_shape
@@ -278,18 +279,21 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
 
 
 def _tainted(case: ChangeCase, one: Later, prepared: Prepared) -> Happening:
-    """A taint that nobody who may come tolerates closes the nodes, one that all tolerate changes nothing."""
+    """A taint that nobody who may come tolerates closes the nodes, one that all tolerate evicts those there when their seconds are over."""
     key, _, effect = one.change.value.rpartition(":")
     (where, nodes), taint = case.tainted(), Taint(key=key, value="", effect=effect)
     words = f"{where} gets the taint {key}:{effect}"
     if effect == _PREFERS:
         raise _not_played(f"a taint {_PREFERS} changes which nodes are preferred", one)
-    ends = effect == "NoExecute" and _that_stay_a_while(case, nodes, taint, prepared)
+    closes = nodes if _keeps_away(case, nodes, (taint,), prepared, one) else ()
+    executes = effect == "NoExecute"
+    ends = _that_stays_a_while(case, nodes, taint) if executes and closes else ""
     if ends:
         raise _not_played(f"{ends} tolerates {key} for some seconds", one)
-    closes = nodes if _keeps_away(case, nodes, (taint,), prepared, one) else ()
-    expels = taint if closes and effect == "NoExecute" else None
-    return Happening(after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=expels)
+    return Happening(
+        after_seconds=one.after_seconds, words=words, closes=closes, bar=key, expels=taint if executes else None,
+        tainted=nodes if executes and not closes else (),
+    )  # fmt: skip
 
 
 def _answers(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[Planned]) -> tuple[Cluster, Planned]:
@@ -334,7 +338,7 @@ def _opened(case: ChangeCase, one: Later, prepared: Prepared, planned: Sequence[
         shut = tuple(name for name, node in nodes.items() if any(taint.key == bar for taint in node.taints))
         words, none = f"{where} loses the taint {bar}", f"{where} has no taint {bar}"
     before = [some.happening for some in planned if some.happening is not None and some.happening.bar == bar]
-    if not shut and not any(set(some.closes) & set(names) for some in before):
+    if not shut and not any({*some.closes, *some.tainted} & set(names) for some in before):
         raise ChangeError(none, where=str(one)[:120])
     if shut:
         gone = {taint for name in shut for taint in nodes[name].taints if taint.key == (bar or TAINT_UNSCHEDULABLE)}
@@ -413,15 +417,10 @@ def _keeps_away(
     return not tolerant
 
 
-def _that_stay_a_while(case: ChangeCase, names: Sequence[str], taint: Taint, prepared: Prepared) -> str:
-    """Somebody there, or who may come, that has to go for the taint some time after it."""
-    drained = set(names)
-    specs = [(name, spec) for name, _, _, spec, _ in _may_come(case, names, prepared)]
-    specs += [(f"pod {p.namespace}/{p.name}", p.spec) for p in case.snapshot.pods if p.node_name in drained]
-    return next(
-        (n for n, s in specs if any(t.toleration_seconds is not None and tolerates(t, taint) for t in s.tolerations)),
-        "",
-    )
+def _that_stays_a_while(case: ChangeCase, names: Sequence[str], taint: Taint) -> str:
+    """A pod there that has to go for the taint some time after it, though none like it may come."""
+    there = (pod for pod in case.snapshot.pods if pod.node_name in names)
+    return next((f"pod {pod.namespace}/{pod.name}" for pod in there if any(short_stays(pod.spec, (taint,)))), "")
 
 
 def _honors(spec: PodSpec) -> bool:

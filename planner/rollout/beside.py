@@ -26,7 +26,8 @@ from planner.rollout.by_themselves import Bound, at_bound
 from planner.rollout.controllers.over_sets import NEW_HASH
 from planner.rollout.in_flight import InFlight, in_flight, reach_of, shapes_of
 from planner.rollout.ownership import pods_by_node, pods_of, sets_by_owner, workloads_by_key
-from planner.rollout.silent_nodes import evictions, silent_nodes
+from planner.rollout.silent_nodes import silent_nodes
+from planner.rollout.taint_evictions import evicted_places, evictions
 from planner.rollout.waiting import waiting_of
 from planner.scheduling.cluster import PODS_ROW, BoolArray, Cluster, IntArray, once_a_cluster
 from planner.scheduling.filters import distinct
@@ -165,7 +166,7 @@ def everybody(cluster: Cluster, changed: Sequence[Workload], bound: Bound | None
 
 
 def evictions_met(cluster: Cluster, changed: Sequence[Workload]) -> list[Happening]:
-    """The evictions from silent nodes that may have to do with the changes: pods of theirs are on such a node, or who is made anew may go
+    """The evictions by taints that may have to do with the changes: pods of theirs are on such a node, or who is made anew may go
     where theirs may. Others that move or wait may bring the two together."""
     found = evictions(cluster)
     if not found:
@@ -182,9 +183,12 @@ def evictions_met(cluster: Cluster, changed: Sequence[Workload]) -> list[Happeni
 
 
 def _evicted(cluster: Cluster) -> tuple[tuple[str, Shape], ...]:
-    """Workload and shape of those that are evicted from silent nodes, each once."""
+    """Workload and shape of those that are evicted, each once."""
     keys, pods, silent = workload_keys(cluster.snapshot), cluster.snapshot.pods, silent_nodes(cluster)
-    places = (index for node in silent for index in pods_by_node(cluster, None).get(node, ()))
+    places = (
+        *(index for node in silent for index in pods_by_node(cluster, None).get(node, ())),
+        *evicted_places(cluster),
+    )
     found = {(pods[i].namespace, id(pods[i].labels), id(pods[i].spec)): pods[i] for i in places}.values()
     return tuple((keys[pod.uid], compile_shape(cluster, pod.namespace, pod.labels, pod.spec)) for pod in found)
 

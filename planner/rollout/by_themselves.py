@@ -42,6 +42,7 @@ from planner.kubernetes.updates import Way
 from planner.rollout.in_flight import InFlight, ending, in_flight, scalable
 from planner.rollout.ownership import pods_by_owner, replication_controllers, sets_by_key, workloads_by_key
 from planner.rollout.silent_nodes import silent_nodes
+from planner.rollout.taint_evictions import evicted_places, executing
 from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
@@ -240,13 +241,15 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
 
 
 def _put_out_unplayed(cluster: Cluster) -> Iterator[int]:
-    """Of those pods who isn't played to be evicted: not from silent nodes, where the time is known, unless nobody plays their owner."""
+    """Of those pods who isn't played to be evicted: not from silent nodes or by `tolerationSeconds`, where the time is known, unless nobody
+    plays their owner."""
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
     for place in _put_out(cluster):
         pod = cluster.snapshot.pods[place]
         owner = pod.owner.key(pod.namespace) if pod.owner is not None else ""
         is_played = owner in sets_by_key(cluster) or owner in workloads_by_key(cluster)
-        if pod.node_name not in silent or not is_played:
+        is_timed = pod.node_name in silent or place in evicted_places(cluster)
+        if not (is_timed and is_played):
             yield place
 
 
@@ -305,11 +308,11 @@ def leaving(node: Node) -> str:
 
 
 def _expels(node: Node) -> tuple[str, ...]:
-    return tuple(taint.key for taint in node.taints if taint.effect == "NoExecute")
+    return tuple(taint.key for taint in executing(node))
 
 
 def _stays(pod: Pod, node: Node, key: str) -> bool:
     """Whether it tolerates the NoExecute taints of a key for ever (`pkg/controller/tainteviction/taint_eviction.go`)."""
-    taints = (taint for taint in node.taints if taint.effect == "NoExecute" and taint.key == key)
+    taints = (taint for taint in executing(node) if taint.key == key)
     for_ever = [toleration for toleration in pod.spec.tolerations if toleration.toleration_seconds is None]
     return all(any(tolerates(toleration, taint) for toleration in for_ever) for taint in taints)

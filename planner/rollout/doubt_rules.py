@@ -28,10 +28,12 @@ from planner.rollout.kubelet_refusals import doubt_words, expected, met_by
 from planner.rollout.never_ready import never_ready
 from planner.rollout.ownership import workloads_by_key
 from planner.rollout.run import Revision, Run
+from planner.rollout.taint_evictions import executing, short_stays
 from planner.rollout.twice_offered import used_by
 from planner.rollout.unknowns import admission_hooks, unplayed_hooks
 from planner.rollout.verdict import volume_waits
 from planner.scheduling.cluster import Cluster
+from planner.scheduling.happening import Happening
 from planner.scheduling.shape import alike, compile_shape
 
 _REFUSE: Final = ("ResourceQuota", "LimitRange")
@@ -247,6 +249,27 @@ def kubelet_refusals(played: Played) -> Iterator[Doubt]:
             yield _at_kubelets(cause.nodes, cause.words)
 
 
+def short_of_time(played: Played) -> Iterator[Doubt]:
+    """New pods may come to a node with a NoExecute taint that they tolerate for some seconds: each is evicted when these are over, and its
+    successor may come there again, which isn't played. Those that are there before are (`planner.rollout.taint_evictions`)."""
+    came = [one for one in played.run.came if isinstance(one, Happening)] if played.run is not None else []
+    for revision in played.revisions:
+        found = dict[tuple[str, float], list[str]]()
+        is_asked = played.completes_of(revision) and played.makes_pods(revision)
+        for place in played.nodes_of(revision) if is_asked else ():
+            node = played.cluster.nodes[place]
+            later = (one.expels for one in came if one.expels is not None and node.name in one.tainted)
+            for taint, seconds in short_stays(made_spec(revision.after), (*executing(node), *later)):
+                found.setdefault((taint.key, seconds), []).append(node.name)
+        for (key, seconds), names in found.items():
+            why = Text(
+                f"{plural(len(names), 'node')} {listing(names)} {plural(len(names), 'has', 'have')} the taint {key}:NoExecute: new pods "
+                f"there tolerate it for {duration(seconds)}, and are evicted then"
+            )
+            advice = f"Remove the taint, or tolerate it without tolerationSeconds: {command('kubectl', 'describe', 'node', names[0])}"
+            yield Doubt(about=NODE.key("", names[0]), why=why, could_change=Effect.VERDICT, advice=advice)
+
+
 def _at_kubelets(nodes: Sequence[str], why: str) -> Doubt:
     advice = f"See why: {command('kubectl', 'describe', 'node', nodes[0])}"
     return Doubt(about=NODE.key("", nodes[0]), why=Text(why), could_change=Effect.VERDICT, advice=advice)
@@ -276,6 +299,7 @@ RULES: Final[tuple[Callable[[Played], Iterator[Doubt]], ...]] = (
     presumed_drivers,
     offered_twice,
     kubelet_refusals,
+    short_of_time,
     pulled_images,
 )
 """Each rule that doubts an answer, in the order in which their doubts are told."""

@@ -147,12 +147,15 @@ def hear_again(simulation: Simulation, node: int) -> None:
 
 
 def _put_out(simulation: Simulation, one: Happening) -> None:
-    """Pods that tolerate a silent node for no longer are deleted, and made anew; none where it has answered since."""
+    """Pods that tolerate a silent node, or a taint of another, for no longer are deleted, and made anew; none where it has answered since."""
     node = simulation.cluster.node_index[one.puts_out]
-    if simulation.pods.silent.get(node) != one.silent_since:
+    if one.expels is None and simulation.pods.silent.get(node) != one.silent_since:
         return
     for pod in list(simulation.pods.on(node)):
-        if not pod.is_terminating and toleration_seconds(pod.shape.spec) <= one.outlasts:
+        is_over = (
+            toleration_seconds(pod.shape.spec) <= one.outlasts if one.expels is None else pod.number in one.numbers
+        )
+        if is_over and not pod.is_terminating:
             take_away(simulation, pod)
 
 

@@ -44,6 +44,7 @@ MEANWHILE_ACTING = "meanwhile"
 _RESIZES = "VerticalPodAutoscaler"
 _WORK_UNITS = 1_000_000  # what others at one bound may cost (`planner.ground.budget`): about a second
 _ANSWERS = "answers:"
+_A_MOMENT = 1.0  # seconds by which a change is later than what comes before it
 _WHERE = {  # by the clock
     1: "where pods start or end within 2 s (10 s if they were refused often), so that who was refused just before comes last",
     -1: "where pods that are deleted together end further apart than the scheduler backs off (1 to 11 s)",
@@ -111,11 +112,12 @@ def _answering(revisions: Sequence[Revision], run: Run) -> Iterator[Acting]:
 
 
 def _evicted(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
-    """Evictions from silent nodes at other times than was played, where they change the verdict: before the change's pods have come, or
-    only after all is done, as how long pods take to start is an estimate."""
+    """Evictions by taints at other times than was played, where they change the verdict: before the change comes, or only after all is
+    done, as how long pods take to start is an estimate, and when a taint came isn't told."""
     met = evictions_met(cluster, [revision.after for revision in revisions])
-    times = (("with that at once", 0.0), ("without that", inf)) if met else ()
-    then = [(when, _completes(simulate(cluster, revisions, seed=seed, evicts_after=at))) for when, at in times]
+    later = [replace(revision, after_seconds=revision.after_seconds + _A_MOMENT) for revision in revisions]
+    times = (("with that at once", later, 0.0), ("without that", revisions, inf)) if met else ()
+    then = [(when, _completes(simulate(cluster, some, seed=seed, evicts_after=at))) for when, some, at in times]
     if any(done is not run.completed for _, done in then):
         nodes = listing(sorted({one.puts_out for one in met}))
         yield Acting(does=f"when pods are evicted from {nodes} may decide", then=tuple(then))

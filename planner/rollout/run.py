@@ -15,6 +15,7 @@ from planner.ground.words import duration, listing, short_name
 from planner.kubernetes.budgets import without_scale
 from planner.kubernetes.pod_templates import Placed
 from planner.kubernetes.records import Template, Workload
+from planner.rollout import taint_evictions
 from planner.rollout.answers import QueueEviction, Reason, Verdict
 from planner.rollout.attachments import FORCED_DETACH_SECONDS
 from planner.rollout.beside import beside, everybody, evictions_met
@@ -399,6 +400,14 @@ class Run:
                 specs = (pod.shape.spec for pod in here if not pod.is_terminating)
                 put_out = evictions_on(name, self._clock.seconds, specs)
                 self.later = sorted((*self.later, *put_out), key=_time_of)
+            if one.expels is not None:
+                for name in one.tainted:
+                    here = self.simulation.pods.on(self.simulation.cluster.node_index[name])
+                    put_out = taint_evictions.evictions_on(name, one.expels, self._clock.seconds, list(here))
+                    self.later = sorted((*self.later, *put_out), key=_time_of)
+            self.later = [
+                later for later in self.later if not (isinstance(later, Happening) and later.is_lifted_by(one))
+            ]
             for stage in one.stages[:1]:
                 latest = self._clock.seconds + stage.after_seconds
                 self._stages.append(replace(stage, after_seconds=latest, stages=one.stages[1:]))

@@ -11,7 +11,7 @@ from math import inf
 from typing import Final
 
 from planner.ground.records import replace
-from planner.ground.vocabulary import TAINT_UNREACHABLE
+from planner.ground.vocabulary import TAINT_NOT_READY, TAINT_UNREACHABLE
 from planner.ground.words import duration
 from planner.kubernetes.nodes import is_ready, is_silent, zone
 from planner.kubernetes.records import FrozenMap, Node, PodSpec, Taint
@@ -45,15 +45,15 @@ def silent_nodes(cluster: Cluster) -> Mapping[int, float]:
     }
 
 
-def toleration_seconds(spec: PodSpec) -> float:
-    """How long such a pod stays on a node that doesn't answer before it is evicted; `inf`: for ever.
+def toleration_seconds(spec: PodSpec, taint: Taint = UNREACHABLE[1]) -> float:
+    """How long such a pod stays on a node with a NoExecute taint before it is evicted, by default on one that doesn't answer; `inf`: for ever.
 
     The first toleration that matches the taint counts (`GetMatchingTolerations`).
     """
-    matching = (one for one in spec.tolerations if tolerates(one, UNREACHABLE[1]))
+    matching = (one for one in spec.tolerations if tolerates(one, taint))
     first = next(matching, None)
     if first is None:
-        return DEFAULT_TOLERATION_SECONDS
+        return DEFAULT_TOLERATION_SECONDS if taint.key in (TAINT_UNREACHABLE, TAINT_NOT_READY) else 0.0
     return inf if first.toleration_seconds is None else max(0.0, float(first.toleration_seconds))
 
 

@@ -542,6 +542,9 @@ class Simulation:
             if self.round():
                 since = self.clock.ms
                 continue
+            self._attach()  # what a retry made may be bound by now, and wait for nothing but its volume
+            if self.is_moving:
+                break
             retry = self.clock.next_retry
             if retry is None or retry > since + most_ms:
                 return 0.0

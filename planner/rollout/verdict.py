@@ -240,9 +240,10 @@ def _why(run: Run, revision: Revision) -> Impasse:
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
     if stale is not None:
         return _stale(revision, stale)
-    if refusal is not None and not new_waiting:
+    waits = volume_waits(run, key)
+    if refusal is not None and not (new_waiting or any(wait.pod.is_new for wait in waits)):
         return replace(_refused(run, revision, refusal), names_objects=True)
-    if waits := volume_waits(run, key):
+    if waits:
         return _lacks_volume(run, revision, waits)
     if new_waiting:
         return _waits(run, revision, new_waiting)

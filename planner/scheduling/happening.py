@@ -29,7 +29,8 @@ class Happening(Record):
     drains : of `closes`, names of nodes whose pods are evicted as their budgets let them while they are closed
     closes, opens : names of nodes that take nobody any more because of `bar`, and of those that do again
     bar : why: a cordon, or a taint (its key)
-    expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it
+    expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it; of one that puts pods out, for which
+    tainted : names of nodes that get `expels` and still take pods: those there are evicted when they tolerate it no longer
     evicts : places in the snapshot of pods that are evicted, as their budgets let them
     leads_to : name of the node that the successor of those is to have: all others are cordoned until it is there
     ends : key of a Job all of whose pods are done
@@ -38,6 +39,7 @@ class Happening(Record):
     silences, answers : names of nodes whose kubelet isn't heard any more, or is again
     puts_out, silent_since, outlasts : name of a node that is silent since then, on the run's clock: pods there are deleted that tolerate it
         for no more than so many seconds
+    numbers : of one that puts pods out for a taint of a node that answers, the numbers of the pods that it deletes
     deletes : ``namespace/name`` of pods that are deleted by force: their objects go at once, whatever their node does
     scales, replicas : key of a workload, and its replicas from then on
     """
@@ -55,6 +57,7 @@ class Happening(Record):
     opens: tuple[str, ...] = ()
     bar: str = CORDON
     expels: Taint | None = None
+    tainted: tuple[str, ...] = ()
     leads_to: str = ""
     evicts: tuple[int, ...] = ()
     silences: tuple[str, ...] = ()
@@ -62,6 +65,7 @@ class Happening(Record):
     puts_out: str = ""
     silent_since: float = 0.0
     outlasts: float = 0.0
+    numbers: frozenset[int] = frozenset()
     deletes: tuple[str, ...] = ()
     ends: str = ""
     ungates: str = ""
@@ -70,11 +74,25 @@ class Happening(Record):
     scales: str = ""
     replicas: int = 0
 
+    def is_lifted_by(self, other: Happening) -> bool:
+        """Whether it puts pods out for a taint that `other` takes away."""
+        return self.expels is not None and self.puts_out in other.opens and self.expels.key == other.bar
+
     @property
     def nodes(self) -> frozenset[str]:
         """The names of all nodes that it, and what follows on it, happen to."""
         leads = (self.leads_to,) if self.leads_to else ()
         later = (name for stage in self.stages for name in stage.nodes)
         return frozenset(
-            (*self.nodes_come, *self.nodes_go, *self.closes, *self.opens, *self.silences, *self.answers, *leads, *later)
+            (
+                *self.nodes_come,
+                *self.nodes_go,
+                *self.closes,
+                *self.tainted,
+                *self.opens,
+                *self.silences,
+                *self.answers,
+                *leads,
+                *later,
+            )
         )

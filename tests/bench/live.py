@@ -34,7 +34,7 @@ from planner.inventory import wire
 from tests.bench import clusters
 from tests.bench.inputs import QUIET
 from tests.bench.table import Figure
-from tests.running_app import on, running_app
+from tests.running_app import RunningApp, on, running_app
 from tests.sources import kubeconfigs
 from tests.trust.people import percentile
 
@@ -252,15 +252,16 @@ def measure(*, nodes: int = NODES, per_second: int = CHANGES_A_SECOND, seconds: 
             living(folder, nodes, per_second) as config,
             running_app(folder / "app.log", on("context:edu"), KUBECONFIG=str(config)) as app,
         ):
-            _wait(f"{app.url}/readyz")
+            wait_until_read(app)
             return asyncio.run(_hold(app.address, seconds))
 
 
-def _wait(url: str) -> None:
+def wait_until_read(app: RunningApp) -> None:
+    """Until its first snapshot is there."""
     deadline = time.monotonic() + 600
     while time.monotonic() < deadline:
         try:
-            with urlopen(url, timeout=5) as answer:
+            with urlopen(f"{app.url}/readyz", timeout=5) as answer:
                 if answer.status == 200:
                     return
         except OSError:

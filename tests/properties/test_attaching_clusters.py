@@ -8,7 +8,7 @@ from tests.properties.random_rollouts import engine, verdicts_differ
 from tests.quick import floor, seeds
 from tests.reference.attaching_clusters import attaching_case
 
-SEEDS = seeds(120)
+SEEDS = (*seeds(120), 1726)  # a quota refuses a pod whose volume is attached
 
 
 def test_the_verdicts_agree() -> None:

@@ -193,7 +193,7 @@ ONES: dict[str, tuple[Callable[[], Snapshot], str]] = {
     ),
     "pods that tolerate it for a time": (
         lambda: read(two_gpus(), expelling(), worker("g0"), other("g1", **tolerant(60))),
-        "Deployment/ml/other may make pods anew that leave g1: with that it is stuck",
+        "when pods are evicted from g1 may decide: with that at once it is stuck",
     ),
     "a node that goes": (
         lambda: read(two_gpus(), node("g1", gpus=1, taints=(("ToBeDeletedByClusterAutoscaler", "NoSchedule"),)), worker("g0"),

@@ -15,10 +15,11 @@ import pytest
 from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
-from planner.rollout.answers import RolloutResult, Verdict
+from planner.rollout.answers import Reason, RolloutResult, Verdict
 from planner.rollout.clock import PATIENCE_MS
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import Item, deployment, node, pod_spec, snapshot
+from tests.builders.volumes import bound, csi_driver
 from tests.conformance import rollout_cases
 
 RECORDINGS = Path(__file__).parents[1] / "conformance" / "rollouts"
@@ -47,6 +48,19 @@ def test_who_gives_up_a_pod_gets_one_into_the_quota(replicas: int, surge: int, u
     result = rolled_out(full(replicas, surge, unavailable))
     assert result.verdict is Verdict.COMPLETES
     assert result.workloads[0].lowest_ready >= replicas - unavailable
+
+
+def test_a_pod_that_a_retry_makes_starts_with_its_volume() -> None:
+    """Random cluster 1726 (`tests.properties.test_attaching_clusters`): the last pod was made, bound, and never Ready."""
+    spec = pod_spec(nodeSelector={"kubernetes.io/hostname": "n-0"})
+    spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2, "maxUnavailable": 1}}
+    web = deployment("web", ["n-0"] * 2, spec, strategy=strategy)
+    answer = rolled_out(snapshot(web, bound(), csi_driver(), quota(2), node("n-0"), node("n-1")))
+    assert answer.verdict is Verdict.COMPLETES
+    anywhere = deployment("web", ["n-0"] * 2, {**spec, "nodeSelector": {}}, strategy=strategy)
+    held = rolled_out(snapshot(anywhere, bound(), csi_driver(), quota(2), node("n-0", cordoned=True), node("n-1")))
+    assert (held.verdict, held.reason) == (Verdict.STUCK, Reason.VOLUME_ATTACHED), "where another node has it, it waits"
 
 
 @pytest.mark.parametrize("replicas", [1, 2, 4])

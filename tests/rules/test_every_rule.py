@@ -79,6 +79,7 @@ ASKED_BY: Final[dict[str, str]] = {
     "planner/inventory/kubelets.py": "tests/inventory/test_kubelets.py",
     "planner/rollout/never_ready.py": "tests/rollout/test_never_ready.py",
     "planner/rollout/pods.py": "tests/rollout/test_silent_nodes.py",
+    "planner/rollout/taint_evictions.py": "tests/rollout/test_taint_evictions.py",
     "planner/rollout/room.py": "tests/remedies/test_price.py",
     "planner/rollout/simulation.py": "tests/rollout/test_scaled.py",
     "planner/rollout/twice_offered.py": "tests/rollout/test_devices_not_there.py",

@@ -1,23 +1,28 @@
-"""``python -m tests.trust.soak MINUTES [PEOPLE] [THINK_SECONDS]``: people clicking on `headroom app`, and what is left of it.
+"""``python -m tests.trust.soak MINUTES [--people N] [--think SECONDS] [--live NODES]``: people clicking on `headroom app`, and what is left of it.
 
 A line a round: sessions so far, memory of the server and of its workers, open files, threads. A session is a person who looks at a
-dozen pages, thinks in between, and goes.
+dozen pages, thinks in between, and goes. With ``--live`` the app watches a cluster of so many nodes (`tests.bench.live`), of which some
+objects change each second.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner.ground.tables import as_text
-from tests.running_app import RunningApp, running_app
+from tests.bench import live
+from tests.running_app import RunningApp, on, running_app
 from tests.trust.people import Visits, hold, percentile, resident_mib
 
 _ROUNDS = 12
+_CHANGES_A_SECOND = 5
 
 
 @dataclass(kw_only=True)
@@ -57,16 +62,37 @@ def soak(app: RunningApp, minutes: float, people: int, think_seconds: float) -> 
         found.visits.errors += some.errors
 
 
+@contextmanager
+def watching(folder: Path, nodes: int) -> Iterator[RunningApp]:
+    """The app on a cluster that changes, or on the demo where it has no nodes."""
+    log = folder / "server.log"
+    if not nodes:
+        with running_app(log) as app:
+            yield app
+        return
+    with (
+        live.living(folder, nodes, _CHANGES_A_SECOND) as config,
+        running_app(log, on("context:edu"), KUBECONFIG=str(config)) as app,
+    ):
+        live.wait_until_read(app)
+        yield app
+
+
 if __name__ == "__main__":
-    told = [float(word) for word in sys.argv[1:]]
-    log = Path(tempfile.mkdtemp()) / "server.log"
-    with running_app(log) as app:
+    parser = argparse.ArgumentParser(prog="python -m tests.trust.soak", description=__doc__)
+    parser.add_argument("minutes", type=float)
+    parser.add_argument("--people", type=int, default=10)
+    parser.add_argument("--think", type=float, default=3.0, help="seconds between two pages")
+    parser.add_argument("--live", type=int, default=0, metavar="NODES", help="watch a cluster of so many nodes")
+    told = parser.parse_args()
+    place = Path(tempfile.mkdtemp())
+    with watching(place, told.live) as app:
         hold(app.address, 1, rounds=_ROUNDS, think_seconds=0)
-        found = soak(app, told[0], int((told[1:2] or [10])[0]), (told[2:3] or [3.0])[0])
+        found = soak(app, told.minutes, told.people, told.think)
         time.sleep(20)  # sessions of those who went are let go of
         print({name: f"{amount:,.0f}" for name, amount in left(app.pid).items()})
     print(as_text(found.rows))
     times = found.visits.later
     print(f"{len(times):,} pages, {len(found.visits.errors)} errors, p50 {percentile(times, 0.5):.2f} s, p95 {percentile(times, 0.95):.2f} s, "
-          f"load {os.getloadavg()[0]:.1f}; the server's log: {len(log.read_text().splitlines())} lines")  # fmt: skip
+          f"load {os.getloadavg()[0]:.1f}; the server's log: {len((place / 'server.log').read_text().splitlines())} lines")  # fmt: skip
     print("\n".join(found.visits.errors[:5]))

@@ -1,0 +1,84 @@
+"""Pods that tolerate a NoExecute taint of their node for some seconds: they are deleted when these are over, and no budget is asked.
+
+A node that doesn't answer has such a taint, too (`planner.rollout.silent_nodes`). Pods that don't tolerate one are deleted at once: those
+that are there all the same may go meanwhile (`planner.rollout.by_themselves`), and so may pods of DaemonSets, which are made there anew.
+
+Source: kubernetes `pkg/controller/tainteviction/taint_eviction.go` (`processPodOnNode`, `getMinTolerationTime`). The controller counts from
+when it first saw the taint on the pod's node, which no object tells: here from the snapshot on, at the latest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from math import inf
+
+from planner.ground.words import duration
+from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Node, PodSpec, Taint
+from planner.rollout import silent_nodes
+from planner.rollout.ownership import pods_by_node
+from planner.rollout.silent_nodes import toleration_seconds
+from planner.scheduling.cluster import Cluster, once_a_cluster
+from planner.scheduling.happening import Happening
+from planner.scheduling.pod import LivePod
+
+
+def executing(node: Node) -> tuple[Taint, ...]:
+    """Its NoExecute taints."""
+    return tuple(taint for taint in node.taints if taint.effect == "NoExecute")
+
+
+def short_stays(spec: PodSpec, taints: Iterable[Taint]) -> Iterator[tuple[Taint, float]]:
+    """Of NoExecute taints those that a pod tolerates for a time only, with the seconds; none where it doesn't tolerate one of them."""
+    stays = [(taint, toleration_seconds(spec, taint)) for taint in taints]
+    if all(seconds for _, seconds in stays):
+        yield from ((taint, seconds) for taint, seconds in stays if seconds < inf)
+
+
+@once_a_cluster
+def _evicted(cluster: Cluster) -> dict[tuple[int, Taint, float], list[int]]:
+    """Places of the pods that are evicted from nodes that answer, by the node's place, the taint, and after how many seconds."""
+    found, silent = dict[tuple[int, Taint, float], list[int]](), silent_nodes.silent_nodes(cluster)
+    for place, node in enumerate(cluster.nodes):
+        taints = () if place in silent else executing(node)
+        for index in pods_by_node(cluster, None).get(place, ()) if taints else ():
+            pod = cluster.snapshot.pods[index]
+            if pod.deleted_at is None and not (pod.owner and kind_in(pod.owner.key(pod.namespace)).is_per_node):
+                for taint, seconds in short_stays(pod.spec, taints):
+                    found.setdefault((place, taint, seconds), []).append(index)
+    return found
+
+
+@once_a_cluster
+def evicted_places(cluster: Cluster) -> frozenset[int]:
+    """Places in the snapshot of pods that are played to be evicted from nodes that answer; made once a cluster."""
+    return frozenset(index for indexes in _evicted(cluster).values() for index in indexes)
+
+
+@once_a_cluster
+def evictions(cluster: Cluster) -> tuple[Happening, ...]:
+    """The evictions of pods that are on tainted nodes in the snapshot, of silent nodes and of others, in their turn; made once a cluster."""
+    first = -len(cluster.snapshot.pods)
+    tainted = (
+        _eviction(cluster.node_names[place], taint, seconds, seconds, (first + index for index in indexes))
+        for (place, taint, seconds), indexes in _evicted(cluster).items()
+    )
+    return tuple(sorted((*silent_nodes.evictions(cluster), *tainted), key=lambda one: one.after_seconds))
+
+
+def evictions_on(node: str, taint: Taint, now: float, pods: Iterable[LivePod]) -> Iterator[Happening]:
+    """The same of a node that gets a taint `now`, with these pods on it."""
+    found = dict[float, list[int]]()
+    for pod in pods:
+        if not (pod.is_terminating or kind_in(pod.owner).is_per_node):
+            for _, seconds in short_stays(pod.shape.spec, (taint,)):
+                found.setdefault(seconds, []).append(pod.number)
+    for seconds, numbers in found.items():
+        yield _eviction(node, taint, now + seconds, seconds, numbers)
+
+
+def _eviction(node: str, taint: Taint, at: float, seconds: float, numbers: Iterable[int]) -> Happening:
+    words = f"pods are evicted from {node}, whose taint {taint.key} they tolerate for {duration(seconds)}"
+    return Happening(
+        after_seconds=at, words=words, prolongs=False, puts_out=node, expels=taint, numbers=frozenset(numbers)
+    )
