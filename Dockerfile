@@ -7,9 +7,11 @@ ARG DIGEST=
 
 FROM ${PYTHON}${DIGEST} AS build
 WORKDIR /src
-COPY deploy/requirements.lock deploy/build.lock ./
+# --build-arg LOCK=requirements-gate.txt: a small image for pipelines and jobs, with every command on a snapshot
+ARG LOCK=requirements.lock
+COPY deploy/requirements.lock deploy/requirements-gate.txt deploy/build.lock ./
 RUN python3 -m venv /opt/headroom \
- && /opt/headroom/bin/python -m pip install --no-cache-dir --disable-pip-version-check --quiet --require-hashes -r requirements.lock
+ && /opt/headroom/bin/python -m pip install --no-cache-dir --disable-pip-version-check --quiet --require-hashes -r ${LOCK}
 RUN python3 -m venv /opt/build \
  && /opt/build/bin/python -m pip install --no-cache-dir --disable-pip-version-check --quiet --require-hashes -r build.lock
 COPY pyproject.toml README.md LICENSE app.py ./

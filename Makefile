@@ -116,8 +116,11 @@ docs: setup ## what documents quote: --help, and the output of examples
 fields: setup ## the packed table of the API's fields, from the schemas that kubernetes-validate carries
 	@$(BIN)/python -m tests.inventory.api_fields
 
-image: ## the container image, with docker, podman or buildah: headroom:0.1.0 (deploy/)
-	@command -v docker >/dev/null && exec docker build -t headroom:0.1.0 . || exec buildah build -t headroom:0.1.0 .
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+LOCK ?= requirements.lock
+
+image: ## the container image, with docker, podman or buildah: headroom:VERSION (deploy/; LOCK=requirements-gate.txt: the small one)
+	@command -v docker >/dev/null && exec docker build --build-arg LOCK=$(LOCK) -t headroom:$(VERSION) . || exec buildah build --build-arg LOCK=$(LOCK) -t headroom:$(VERSION) .
 
 lock: setup ## work requirements.lock out anew from pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

@@ -120,7 +120,7 @@ def plan(
     pool: Iterable[str] | str = ...,
     limits: Any = ...,
 ) -> Answer:
-    """The least that makes every workload rollable, with its cost and order."""
+    """The smallest set of changes after which every workload can roll out, in order, with cost."""
 
 def peak(
     cluster: Cluster,
@@ -132,7 +132,7 @@ def peak(
     store: str = ...,
     now: float | None = ...,
 ) -> Answer:
-    """Which rollouts go at their autoscaler's highest replicas, and which only with few pods."""
+    """Which rollouts complete at their autoscaler's maximum, and which only with fewer pods."""
 
 def overview(
     cluster: Cluster,
@@ -150,7 +150,7 @@ def overview(
     pool: Iterable[str] | str = ...,
     limits: Any = ...,
 ) -> Answer:
-    """Every workload's own rollout, were it changed now; GPUs by model."""
+    """Would each workload's rollout finish if it changed now? GPUs by model."""
 
 def in_flight(
     cluster: Cluster,
@@ -220,7 +220,7 @@ def strategies(
     extra_gpus: int | None = ...,
     money: int | None = ...,
 ) -> Answer:
-    """Which update strategies no other beats, and which one is recommended."""
+    """The update strategies that no other beats, and the recommended one."""
 
 def strategy_costs(
     cluster: Cluster,
@@ -328,7 +328,7 @@ def capacity(
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
-    """What is left, what still fits and where, what is stranded."""
+    """Free capacity: what still fits, where, and what is stranded."""
 
 def seats(
     cluster: Cluster,
@@ -345,7 +345,7 @@ def seats(
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
-    """Each GPU of each node: who holds it, and whose next pod would fit."""
+    """Each GPU of each node: the pod that holds it, and which workload's next pod would fit."""
 
 def queues(
     cluster: Cluster,
@@ -358,7 +358,7 @@ def queues(
     now: float | None = ...,
     changes: Any = ...,
 ) -> Answer:
-    """Kueue: who waits in which queue, for what; what would let it in, and what moving quota does."""
+    """Kueue: why each workload is pending, what would admit it, and the effect of moving quota."""
 
 def what_if(
     cluster: Cluster,
@@ -394,7 +394,7 @@ def make_room(
     manifest: str | Path | None = ...,
     manifest_namespace: str | None = ...,
 ) -> Answer:
-    """Which pods would have to move so that those that wait can start."""
+    """Which pods must move so that pending pods can start."""
 
 def survive(
     cluster: Cluster,
@@ -408,7 +408,7 @@ def survive(
     label: str | None = ...,
     upgrades: bool | None = ...,
 ) -> Answer:
-    """What one loss would break: each node, zone, rack; the spare that mends it."""
+    """What breaks if a node, zone or rack fails, and the spare capacity that prevents it."""
 
 def costs(
     cluster: Cluster,
@@ -442,7 +442,7 @@ def idle(
     busy_percent: float | None = ...,
     idle_minutes: float | None = ...,
 ) -> Answer:
-    """GPUs that pods hold and don't use: whose, since when, what they cost."""
+    """GPUs that pods reserve but don't use: owner, since when, cost."""
 
 def savings(
     cluster: Cluster,
@@ -521,7 +521,7 @@ def memory(
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
-    """Who is evicted and killed first, what lands in the cgroups, what a change would do."""
+    """Which pods are evicted or OOM-killed first, their cgroup settings, and the effect of a change."""
 
 def memory_what_if(
     cluster: Cluster,
@@ -563,7 +563,7 @@ def restarts(
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
-    """What restarts or doesn't start, why, what is noise, and what would help."""
+    """Pods that restart or don't start: cause, noise, and the fix."""
 
 def drift(
     cluster: Cluster,
@@ -718,4 +718,4 @@ def grid(
     extra_gpus: int | None = ...,
     money: int | None = ...,
 ) -> Answer:
-    """Which update strategies no other beats, and which one is recommended."""
+    """The update strategies that no other beats, and the recommended one."""

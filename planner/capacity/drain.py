@@ -154,7 +154,7 @@ def _findings(run: EvictionRun) -> tuple[Finding, ...]:
                 severity=Severity.INFO,
                 code="drain-deletes-local-data",
                 object="",
-                what=f"{count(len(local), 'pod has', 'pods have')} emptyDir volumes, whose data goes with them",
+                what=f"{count(len(local), 'pod has', 'pods have')} emptyDir volumes; their data is lost with the pods",
                 mend="kubectl drain refuses until --delete-emptydir-data is given",
             )
         )

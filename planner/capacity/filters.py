@@ -38,7 +38,9 @@ class Filter(Record):
         is_everyday=True, help="Only workloads with these labels, of their own or of their pods, as kubectl -l takes them: app=api,tier!=test.",
     )  # fmt: skip
     verdicts: tuple[Verdict, ...] = setting(
-        (), name="verdict", help="Only workloads whose own rollout, were their template changed now, goes so."
+        (),
+        name="verdict",
+        help="Only workloads with this verdict: how their rollout would end if their template changed now.",
     )
     pools: tuple[str, ...] = setting(
         (), name="pool", form="NAME", help=f'Only this node pool, and what has pods on it; "{NO_POOL}" is one too.'

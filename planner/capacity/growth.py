@@ -515,19 +515,19 @@ def _past_limits(asked: _Asked, pools: Sequence[NodePool]) -> list[str]:
 
 
 def _past(one: PoolGrowth, rooms: Sizes, zones: Sequence[tuple[NodeGroup, int]], binding: str = "") -> str | None:
-    """``pool gpu-a100 would have to grow by 1 node (2 → 3), past its maximum of 2 (gcloud node-pools list)``."""
+    """``pool gpu-a100 would need 1 more node; its maximum is 2 (gcloud node-pools list)``."""
     pool, now = one.pool, one.pool.node_count
-    wish = f"pool {pool.name} would have to grow by {count(one.nodes, 'node')} ({now} → {now + one.nodes})"
+    wish = f"pool {pool.name} would need {count(one.nodes, 'more node')}"
     if any(group.pool.is_autoscaled is None for group, _ in zones) and pool.source is not LimitSource.UNKNOWN:
-        return f"{wish}, but has a fixed size ({pool.source})"
+        return f"{wish}; its size is fixed ({pool.source})"
     if pool.maximum is not None and now + one.nodes > pool.maximum:
-        return f"{wish}, past its maximum of {pool.maximum} ({pool.source})"
+        return f"{wish}; its maximum is {pool.maximum} ({pool.source})"
     for group, nodes in zones:
         room = rooms.room(group)
         if room is not None and nodes > room:
-            return f"{wish} in zone {group.zone}, past its maximum of {pool.maximum_per_zone} a zone ({pool.source})"
+            return f"{wish} in zone {group.zone}; its maximum is {pool.maximum_per_zone} a zone ({pool.source})"
     if pool.resource_limits:
-        return f"{wish}, past its limits on {binding or ', '.join(sorted(pool.resource_limits))} ({pool.source})"
+        return f"{wish}, above its limits on {binding or ', '.join(sorted(pool.resource_limits))} ({pool.source})"
     return None
 
 

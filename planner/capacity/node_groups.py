@@ -80,7 +80,7 @@ def _made(cluster: Cluster, pool: NodePool, place: str) -> Node | Missing:
     """The first node of a pool, from what the cloud says of it."""
     told = pool.stated
     if told is None or not told.machine_type:
-        return Missing(pool=pool.name, field="nobody states its machine type (gcloud container node-pools list does)")
+        return Missing(pool=pool.name, field="its machine type isn't given (gcloud container node-pools list has it)")
     amounts = _amounts_of(cluster, told)
     if amounts is None:
         return Missing(

@@ -109,8 +109,8 @@ class NodePool(Record):
         return self.source is not LimitSource.UNKNOWN and self.is_autoscaled is True
 
     def past(self, number: int, used: Amounts, already: int = 0) -> str:
-        """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``past what 2 to 2 nodes
-        (gcloud node-pools list) allows``; of limits on resources those that bind: ``past its limits on cpu (16 of 10) (Karpenter
+        """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``above the pool's limit: 2 to 2
+        nodes (gcloud node-pools list)``; of limits on resources those that bind: ``above its limits on cpu (16 of 10) (Karpenter
         NodePool)``. "" within it, or where nobody says."""
         left, more = self.room_by_hand(used), already + number
         if left is None or more <= left:
@@ -118,10 +118,14 @@ class NodePool(Record):
         asked = FrozenMap({name: more * amount for name, amount in self.capacity.items()})
         is_within = self.maximum is None or self.node_count + more <= self.maximum
         binding = binding_words(self.binding(used, asked)) if is_within else ""
-        return f"past its limits on {binding} ({self.source})" if binding else f"past what {self.limit_text} allows"
+        return (
+            f"above its limits on {binding} ({self.source})"
+            if binding
+            else f"above the pool's limit: {self.limit_text}"
+        )
 
     def grows(self, number: int, used: Amounts, already: int = 0) -> str:
-        """``pool gpu-a100 grows from 2 to 3 nodes, past what … allows``, or ``…; it has a fixed size (…): a person resizes it``; "" where
+        """``pool gpu-a100 grows from 2 to 3 nodes, above the pool's limit: …``, or ``…; it has a fixed size (…): a person resizes it``; "" where
         its limit has nothing to say to that."""
         said = self.limit_words(number, used, already)
         return f"{self.growth_words(number, already)}{said}" if said else ""

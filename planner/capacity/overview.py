@@ -133,15 +133,15 @@ def sentence_of(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kep
 
 
 def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept: Kept = ALL, hidden: int = 0) -> str:
-    """``9 of 11 workloads could not be rolled out now.``; what isn't known is neither good nor bad, and says what lacks."""
+    """``9 of 11 workloads would get stuck if changed now.``; what isn't known is neither good nor bad, and says what lacks."""
     counted = Counter(line.verdict for line in lines)
     stuck, known, unknown = (counted[verdict] for verdict in (Verdict.STUCK, Verdict.COMPLETES, Verdict.UNKNOWN))
     grows = counted[Verdict.NEEDS_GROWTH]
-    grow = f", {grows:,} could once node pools grow" if grows else ""
+    grow = f", {grows:,} would complete once node pools grow" if grows else ""
     refused = [one for one in unseen(snapshot) if one.state.hides and one.kind in _JUDGED_BY]
     if refused:
         why = told(refused)
-        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} could not be rolled out now{grow}, {known:,} could."
+        return f"Not known of all workloads: {why}. Of those seen, {stuck:,} would get stuck if changed now{grow}, {known:,} would complete."
     if not lines:
         return without_workloads(snapshot) if kept.is_all else f"No workload {kept.said}; {hidden:,} hidden."
     which, rest = ("", ".") if kept.is_all else (f" {kept.said}", f"; {hidden:,} hidden.")
@@ -149,16 +149,16 @@ def _judged_sentence(snapshot: Snapshot, lines: Sequence[WorkloadOverview], kept
         lacking = [kind for kind, (severity, _) in missing(snapshot).items() if severity is not Severity.INFO]
         why = f": no {listing([several(kind) for kind in lacking], most=len(lacking))}" if lacking else ""
         adds = f" To add them: {get_command(lacking)}" if lacking else ""
-        no = f"{stuck:,} could not be rolled out now{grow}, " if stuck or grow else ""
+        no = f"{stuck:,} would get stuck if changed now{grow}, " if stuck or grow else ""
         only = "" if kept.is_all else f" Only workloads{which}{rest}"
         return f"{no}{known:,} known to complete, {unknown:,} not known{why}.{only}{adds}"
     if stuck:
-        return f"{stuck:,} of {count(len(lines), 'workload')}{which} could not be rolled out now{grow}{rest}"
+        return f"{stuck:,} of {count(len(lines), 'workload')}{which} would get stuck if changed now{grow}{rest}"
     if grows:
-        return f"{grows:,} of {count(len(lines), 'workload')}{which} could be rolled out once node pools grow{rest}"
+        return f"{grows:,} of {count(len(lines), 'workload')}{which} can roll out once node pools grow{rest}"
     if len(lines) > 1:
-        return f"All {len(lines):,} workloads{which} could be rolled out now{rest}"
-    return f"The one workload{which} could be rolled out now{rest}"
+        return f"All {len(lines):,} workloads{which} can roll out now{rest}"
+    return f"The one workload{which} can roll out now{rest}"
 
 
 def _overview_line(cluster: Cluster, workload: Workload, answer: OwnRollout) -> WorkloadOverview:

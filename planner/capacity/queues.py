@@ -159,7 +159,7 @@ def idle(queue: Queue, fr: FlavorResource) -> int:
 # ── in words ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def _sentence(waiting: Sequence[Waiting]) -> Text:
     if not waiting:
-        return Text("Nobody waits in a queue")
+        return Text("No workload is pending in a queue")
     numbers = {outcome: sum(one.outcome is outcome for one in waiting) for outcome in Outcome}
     parts = [f"{number:,} {_SAID[outcome]}" for outcome, number in numbers.items() if number]
     verb = "waits" if len(waiting) == 1 else "wait"
@@ -419,7 +419,7 @@ def moved_words(before: Snapshot, after: Snapshot) -> str:
         for key, verdict in then.items()
         if was[key].outcome is not verdict.outcome
     ]
-    return listing(moved) if moved else "nobody who waits is let in by it, and nobody waits for something else"
+    return listing(moved) if moved else "it admits no pending workload and changes what none waits for"
 
 
 def _assumed(snapshot: Snapshot) -> Iterator[str]:

@@ -179,7 +179,7 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
 def room_sentence(
     gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments | None
 ) -> str:
-    """``2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU with the usual CPU and memory, and for none of 8``.
+    """``2,221 of 6,212 GPUs are free. 1,310 more pods of 1 GPU fit with the usual CPU and memory beside each GPU, none of 8``.
 
     Each number is of a shape, and the shape is said: pods of the same GPUs that ask for less beside them may still fit.
     """
@@ -192,7 +192,6 @@ def room_sentence(
     if not standard:
         return f"{words}; how many more pods fit is for their own scheduler or driver to say"
     asked = [(one, *_asks(one)) for one in standard]
-    then = ":" if ":" not in words else ";"
     fitting = [f"{count(one.count, 'more pod')} of {number:,} {noun}" for one, number, noun in asked if one.count]
     lacking = [(number, noun) for one, number, noun in asked if not one.count]
     if fitting:
@@ -200,11 +199,12 @@ def room_sentence(
         is_one = len(kinds) == 1
         none = " or ".join(str(number) if is_one else f"{number} {noun}" for number, noun in lacking)
         each = kinds.pop() if is_one else "of them"
-        said = f"{words}{then} room for {' or '.join(fitting)} with the usual CPU and memory beside each {each}"
-        said += f", and for none of {none}" if none else ""
+        fit = plural(sum(one.count for one, _, _ in asked), "fits", "fit")
+        said = f"{words}. {' or '.join(fitting)} {fit} with the usual CPU and memory beside each {each}"
+        said += f", none of {none}" if none else ""
     else:
         first = f"{asked[0][1]} {asked[0][2]}"
-        said = f"{words}{then} no room for a pod of {first} with the usual CPU and memory beside it{_usual(standard)}"
+        said = f"{words}. A typical pod of {first}{_usual(standard)} doesn't fit"
     smaller = _smaller(own, [number for number, _ in lacking], broken)
     return f"{said}; {smaller}" if smaller else said
 
@@ -219,7 +219,7 @@ def _asks(one: Fit, number: int = 0) -> tuple[int, str]:
 def _usual(standard: tuple[Fit, ...]) -> str:
     """`` (6 cpu, 24Gi)``: of the first standard shape."""
     asked = standard[0].requests if standard else EMPTY
-    parts = [roughly(asked[CPU], CPU) + " cpu"] if CPU in asked else []
+    parts = [roughly(asked[CPU], CPU) + " CPU"] if CPU in asked else []
     parts += [roughly(asked[MEMORY], MEMORY)] if MEMORY in asked else []
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -230,10 +230,8 @@ def _smaller(own: tuple[Fit, ...], lacking: Sequence[int], broken: Fragments) ->
     if not fitting:
         return ""
     most = max(fitting, key=lambda one: one.count)
-    asks = f"{_gpus(most, broken):,} {noun_of(broken.resource, broken.sharing, number=_gpus(most, broken))} a pod and less beside them"
-    return (
-        f"of {short_name(most.shape)}, which asks for {asks}, {most.count:,} more {plural(most.count, 'fits', 'fit')}"
-    )
+    asks = f"{_gpus(most, broken):,} {noun_of(broken.resource, broken.sharing, number=_gpus(most, broken))} and less CPU or memory"
+    return f"{count(most.count, 'more pod')} of {short_name(most.shape)} ({asks}) {plural(most.count, 'does', 'do')}"
 
 
 def _gpus(one: Fit, broken: Fragments) -> int:

@@ -506,44 +506,48 @@ def _upgrades(cluster: Cluster, limits: Sequence[PoolLimits]) -> Iterator[Upgrad
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 _NOUNS: Final = {
-    Scope.ZONE: ("zone", "zones"),
-    Scope.RACK: ("rack or NVLink domain", "racks or NVLink domains"),
-    Scope.SPOT: ("pool's spot nodes", "pools' spot nodes"),
+    Scope.ZONE: "zone",
+    Scope.RACK: "rack or NVLink domain",
+    Scope.SPOT: "pool of spot nodes",
 }
 
 
 def _sentence(made: Survival) -> str:
-    """``12 of 24 nodes can't be lost without a pod that doesn't come back, 12 of 17 with GPUs; …``."""
+    """``12 of 24 nodes are single points of failure (12 of the 17 GPU nodes): if one fails, some pods stay pending. …``."""
     nodes, broken = made.nodes(), made.nodes(broken=True)
     if not nodes:
         return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
     untold = sum(loss.alike for loss in made.losses if loss.scope is Scope.NODE and loss.missing and not loss.is_broken)
-    parts = [f"every one of {count(nodes, 'node')} can be lost by itself: every pod comes back"]
+    parts = [f"each of {count(nodes, 'node')} can fail alone: every pod comes back"]
     if untold:
-        parts = [f"of {untold:,} of {count(nodes, 'node')} it isn't known whether they can be lost"]
+        parts = [f"not known for {untold:,} of {count(nodes, 'node')}: whether their pods come back"]
     if broken:
         gpus = made.nodes(with_gpus=True)
-        parts = [f"{broken:,} of {count(nodes, 'node')} can't be lost without a pod that doesn't come back"]
-        if 0 < gpus < nodes:
-            parts[0] += f", of those with GPUs {made.nodes(broken=True, with_gpus=True):,} of {gpus:,}"
-    for scope, (noun, many) in _NOUNS.items():
+        broken_gpus = made.nodes(broken=True, with_gpus=True)
+        of_gpus = f" ({broken_gpus:,} of {count(gpus, 'GPU node')})" if 0 < gpus < nodes else ""
+        points = plural(broken, "is a single point", "are single points")
+        parts = [
+            f"{broken:,} of {count(nodes, 'node')} {points} of failure{of_gpus}: if one fails, some pods stay pending"
+        ]
+    for scope, noun in _NOUNS.items():
         mine = [loss for loss in made.losses if loss.scope is scope]
         worst = max(mine, key=lambda one: one.missing, default=None)
         if worst is not None and worst.is_broken:
-            lost = sum(loss.is_broken for loss in mine)
-            words = f"{lost:,} of {count(len(mine), noun, many)} can't; at worst {count(worst.missing, 'pod')}"
-            parts.append(f"{words} without {worst.name}")
+            parts.append(f"worst {noun}: {worst.name}, {count(worst.missing, 'pod')}")
     if made.spare:
-        price = "" if made.usd_per_month is None else f", {usd(made.usd_per_month)} a month,"
-        for_whom = "any one node can be lost" if made.is_for_all else "more of them can"
-        nodes_in = [f"{count(spare.nodes, 'spare node')} in {spare.pool}" for spare in made.spare]
-        parts.append(f"with {listing(nodes_in, None)}{price} {for_whom}")
+        price = "" if made.usd_per_month is None else f"; {usd(made.usd_per_month)} a month"
+        number = sum(spare.nodes for spare in made.spare)
+        in_pools = listing([f"{spare.nodes:,} {spare.pool}" for spare in made.spare], None)
+        covers = (
+            f"{plural(number, 'covers', 'cover')} the loss of {'any one node' if made.is_for_all else 'some of them'}"
+        )
+        parts.append(f"{count(number, 'spare node')} ({in_pools}{price}) {covers}")
     unknown = sum(loss.unknown for loss in made.losses if loss.scope is Scope.NODE)
     if made.too_large:
         parts.append(f"too large to be played: {listing(made.too_large)}")
-    return "; ".join(
-        [*parts, *([f"of {count(unknown, 'pod')} it isn't known whether they come back"] if unknown else [])]
-    )
+    if unknown:
+        parts.append(f"not known for {count(unknown, 'pod')}: whether they come back")
+    return ". ".join([parts[0], *(f"{part[0].upper()}{part[1:]}" for part in parts[1:])])
 
 
 def spare_words(spare: Iterable[Spare]) -> str:

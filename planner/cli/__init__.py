@@ -34,7 +34,7 @@ def name_of(entry: Entry) -> str:
 
 _NO_QUESTIONS: Final = {
     "prices": Entry("", MONEY, "Show prices of machines and GPUs, or read today's from the Billing Catalog.", "costs --price-list"),
-    "store": Entry("", OVER_TIME, "A store of snapshots: kept, asked with SQL, made small; what it says over time."),
+    "store": Entry("", OVER_TIME, "Snapshots over time: keep them, query them with SQL, compact them, see trends."),
     "snapshot": Entry("", OVER_TIME, "Keep clusters, and what was answered about them, in a store: a folder, S3, Google Cloud Storage.",
             "store snapshot"),
     "sweep": Entry("", OVER_TIME, "Every workload of many snapshots, on all cores or a Dask cluster, into a store.", "store sweep"),
@@ -203,7 +203,7 @@ class _Commands(click.Group):
 @click.option("--accelerators", metavar="FILE", envvar="HEADROOM_ACCELERATORS",
               help="Your own accelerator resources and node labels, YAML or JSON; they stand before the built-in ones.")  # fmt: skip
 def headroom(unpacked_limit: str | None, accelerators: str | None) -> None:
-    """Capacity planning for GPU clusters: told before you apply.
+    """Capacity planning for GPU clusters: know before you apply.
 
     CLUSTER is a file, a folder or an archive (the output of kubectl get … -A -o json or yaml or of kubectl cluster-info
     dump, a must-gather, a support bundle; gzip, tar, zip), several of them joined by commas, "-" for standard input,
@@ -230,7 +230,7 @@ def main(argv: list[str] | None = None) -> None:
     if sys.stderr is None:  # 2>&-
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - as long as the process
     if sys.stdout is None:  # >&-
-        click.echo("headroom: standard output is closed. Send it to /dev/null where nobody reads it", err=True)
+        click.echo("headroom: standard output is closed. Send it to /dev/null if you don't need it", err=True)
         sys.exit(ExitStatus.BAD_INPUT)
     try:
         with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable(), parts.by(forked.way()):

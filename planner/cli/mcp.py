@@ -78,7 +78,7 @@ _SAID: Final = (
 @click.command("mcp")
 @click.argument("cluster")
 @click.option("--namespace", "-n", "namespaces", multiple=True, metavar="PATTERN",
-              help="Answer as for somebody who sees these namespaces only, such as team-*; repeatable. Others' load counts, their names are hidden.")  # fmt: skip
+              help="Answer as for a user who sees these namespaces only, such as team-*; repeatable. The load of other namespaces counts; their names are hidden.")  # fmt: skip
 @click.option("--http", "port", type=click.IntRange(1, 65_535), metavar="PORT",
               help="Listen on this port of this machine (http://127.0.0.1:PORT/mcp) instead of standard input.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 64), default=2, show_default=True,

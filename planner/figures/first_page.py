@@ -63,9 +63,10 @@ def _loss(found: Survival | None) -> Iterator[Line]:
         return
     worst: Loss | None = max((loss for loss in found.losses if loss.missing), key=lambda one: one.missing, default=None)
     nodes, broken = found.nodes(), found.nodes(broken=True)
-    said = f"{broken:,} of {count(nodes, 'node')} can't be lost without a pod that doesn't come back"
+    points = plural(broken, "is a single point", "are single points")
+    said = f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"
     if worst is not None:
-        said += f"; worst without {worst.name}: {whose_words(worst.whose)}"
+        said += f". Worst: {worst.name}, {whose_words(worst.whose)}"
     spare = spare_words(found.spare)
     yield Line(
         "One loss",

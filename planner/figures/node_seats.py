@@ -147,7 +147,7 @@ def _hover(node: NodeSeats, seat: Seat) -> str:
     if seat.holder:
         return f"{head}{plain(seat.pod)}<br>{plain(seat.holder)}{' (terminating)' if seat.is_terminating else ''}"
     if node.out_of_use:
-        return f"{head}nobody holds it; the node is {node.out_of_use}"
+        return f"{head}no pod holds it; the node is {node.out_of_use}"
     told = ", ".join(node.could_take[:_TOLD]) + (" …" if len(node.could_take) > _TOLD else "")
     return f"{head}free; next pods that fit: {plain(told) or 'none'}"
 

@@ -30,7 +30,7 @@ def figure(pools: Sequence[PoolCost]) -> Drawing:
         asked = [pool.cost.total - one for pool, one in zip(priced, idle, strict=True)]
         parts = [part("requested", palette.BLUE, asked), part("idle", palette.GREY, idle, is_hatched=True)]
     else:
-        parts = [part("whose isn't known", palette.GREY, [pool.cost.total for pool in priced])]
+        parts = [part("owner not known", palette.GREY, [pool.cost.total for pool in priced])]
     names = [name(pool) for pool in priced]
     return bars.figure(names, parts, axis="USD a month", hover="$%{x:,.0f} a month", row_px=36, before="$")
 

@@ -72,7 +72,7 @@ class WorkBudget:
         if self.is_wanted is not None and self.unseen >= _GLANCE_UNITS:
             self.unseen = 0
             if not self.is_wanted():
-                raise UnwantedError("nobody waits for this answer any more")
+                raise UnwantedError("this answer isn't wanted any more")
 
 
 _current: ContextVar[WorkBudget | None] = ContextVar("budget", default=None)

@@ -236,7 +236,7 @@ def _check_template(decoded: wire.Workload, document: Object, kind: str, where: 
     claims = [template.metadata.name or "" for template in spec.volume_claim_templates or () if template.metadata]
     if problem := next(problems_of(spec.template, document, claims), None):
         raise ChangeError(
-            f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: mend that field"
+            f"spec.template.spec.{problem}", where=where, mend="The API server refuses it: fix that field"
         )
 
 

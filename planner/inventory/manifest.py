@@ -638,7 +638,7 @@ def _check_amounts(found: FoundSet, template: Template, where: str) -> None:
     """The API server takes the object of another project's kind, and none of its pods."""
     problem = next(amount_problems(typed.convert(found.template, wire.PodTemplate)), None)
     if problem:
-        raise ChangeError(problem, where=where, mend="The API server refuses its pods: mend that field")
+        raise ChangeError(problem, where=where, mend="The API server refuses its pods: fix that field")
     for container in (*template.spec.containers, *template.spec.init_containers):
         check_resources(container, where)
 

@@ -144,7 +144,7 @@ def untouched(nodes: Sequence[str], pods: Sequence[tuple[str, str]]) -> tuple[st
         ask = "kubectl get nodes --field-selector=spec.unschedulable=true -o name"
         which = command("grep", "-xF", *(word for node in nodes for word in ("-e", f"node/{node}")))
         found.append(
-            f"(shut=$({ask}) || exit 1; if printf '%s\\n' \"$shut\" | {which} >&2; then echo 'cordoned by somebody else' >&2; exit 1; fi)"
+            f"(shut=$({ask}) || exit 1; if printf '%s\\n' \"$shut\" | {which} >&2; then echo 'cordoned by another user' >&2; exit 1; fi)"
         )
     by_namespace: dict[str, list[str]] = {}
     for namespace, name in pods:

@@ -250,7 +250,7 @@ def _sentence(cost: ClusterCost, usd_a_month: float, idle: SplitCost | None, cou
         priced=priced,
         count=every,
         more=" and commitments that cover none" if unused else "",
-        does="requests or uses" if counts_usage else "requests",
+        does="requested or used" if counts_usage else "requested",
     )
 
 

@@ -239,9 +239,9 @@ def cost_words(
     priced: int,
     count: int,
     more: str = "",
-    does: str = "requests",
+    does: str = "requested",
 ) -> str:
-    """``$14,231 a month for 24 nodes; nobody requests $3,200 of it (22%): GPUs $2,000, CPU $900, memory $300``.
+    """``$14,231 a month for 24 nodes; $3,200 of it isn't requested (22%): GPUs $2,000, CPU $900, memory $300``.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def cost_words(
     has_gpus : whether any of it is for GPUs
     priced, count : nodes with a price, and all
     more : what is paid for beside these nodes
-    does : what nobody does with what is idle
+    does : what idle capacity is not: requested, or requested or used
     """
     if not count:
         return "no nodes, so nothing to pay for"
@@ -263,10 +263,10 @@ def cost_words(
     )
     bill = f"{words.usd(usd)} a month for {words.count(priced, 'node')}{more}"
     if idle is None:
-        return f"{bill}; whose they are and what of them nobody requests isn't known without pods{apart}"
+        return f"{bill}; without pods neither owners nor idle cost are known{apart}"
     share = f" ({idle.total / usd:.0%})" if usd else ""
     gpu = f"GPUs {words.usd(idle.gpu)}, " if has_gpus else ""
     return (
-        f"{bill}; nobody {does} {words.usd(idle.total)} of it{share}: "
+        f"{bill}; {words.usd(idle.total)} of it isn't {does}{share}: "
         f"{gpu}CPU {words.usd(idle.cpu)}, memory {words.usd(idle.memory)}{apart}"
     )

@@ -210,7 +210,7 @@ def _said(found: IdleAnswer) -> str:
     )
     free = listing([f"{idle.free:,} more {_noun(idle.nouns, idle.free)}" for idle in found.units], most=None)
     unknown = f"; {count(found.unmeasured, 'held one is', 'held ones are')} not measured" if found.unmeasured else ""
-    return f"{held}{money}{unknown}. Nobody asked for {free}{free_money}"
+    return f"{held}{money}{unknown}. Not requested: {free}{free_money}"
 
 
 def _noun(nouns: Nouns, number: int) -> str:

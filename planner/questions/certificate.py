@@ -96,7 +96,7 @@ PLANS: Final[Listing[Certificate, tuple[int, WorthHaving]]] = Listing(
         Column("left", lambda of: of[1].left, heading=None),
         Column("disturbed", lambda of: of[1].disturbed, heading="pods of others that end"),
         Column("is_proven", lambda of: of[1].is_proven, heading="sure",
-            words=lambda of: "in every placement" if of[1].is_proven else f"in {count(of[1].runs, 'placement')} tried"),
+            words=lambda of: "wherever pods are placed" if of[1].is_proven else f"in {count(of[1].runs, 'placement')} tried"),
         Column("sentence", lambda of: of[1].sentence, heading=None),
     ),
 )  # fmt: skip

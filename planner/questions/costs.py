@@ -106,7 +106,7 @@ def _borne(answer: ClusterBill) -> str:
     hidden = f", with {usd(answer.hidden_usd)} that the filter hides," if answer.hidden_usd else ""
     return (
         f"USD a month{_basis(answer)}; the lines{hidden} add up to the bill, {usd(answer.bill_usd_per_month)}, to the "
-        f"cent. Shared: the system's namespaces. Idle: requested by nobody."
+        f"cent. Shared: the system's namespaces. Idle: not requested."
     ) + (" Who uses the nodes bears both here, by weight." if answer.shares_idle else "")
 
 
@@ -195,7 +195,7 @@ QUESTION: Final = Question(
     listings=(_POOLS, _ALLOCATION, _FOCUS),
     notes=_notes,
     given_rows={"by": {"csv": "focus", "markdown": "allocation"}},
-    about="""What the cluster's nodes cost a month, by pool and way of buying, who bears it, and what nobody requests of it.
+    about="""What the cluster's nodes cost a month, by pool, way of buying and owner, and what of it isn't requested.
 
     --by shares the bill out, after sustained use: used, shared (the system's namespaces) and idle lines that add up to
     it to the cent. With --by, CSV has the columns of FOCUS 1.2. Nodes without a price are counted, never taken for

@@ -250,7 +250,7 @@ def _verdict_words(found: DiffAnswer) -> Iterator[str]:
     both = [workload for workload in found.workloads if workload.before is not None and workload.after is not None]
     known = [difference for difference in both if difference.before is not Verdict.UNKNOWN]
     yield from named([difference.workload for difference in known if difference.after is Verdict.STUCK], "became stuck")
-    yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "became rollable")  # fmt: skip
+    yield from named([one.workload for one in both if one.before is Verdict.STUCK and one.after is Verdict.COMPLETES], "can roll out now")  # fmt: skip
     yield from named([difference.workload for difference in both if difference not in known], "not known before")
     yield from named([one.workload for one in known if one.after is Verdict.UNKNOWN], "no longer known")
     yield from named([workload.workload for workload in found.workloads if workload.before is None], "appeared")
@@ -358,7 +358,7 @@ QUESTION: Final = Question(
     about="""What differs between CLUSTER and OTHER, or between CLUSTER and itself after --change.
 
     First what was changed: replicas, strategies, images, requests, nodes. Then what follows: workloads that became stuck or
-    rollable, GPUs by model, cost, savings and findings; nothing that is the same. Workloads are compared by kind, namespace
+    can roll out now, GPUs by model, cost, savings and findings; nothing that is the same. Workloads are compared by kind, namespace
     and name.
     """,
     wants=(Want.ANOTHER, Want.POOLS, Want.PRICES),

@@ -97,7 +97,7 @@ _FINDINGS: Final[Listing[FindingsAnswer, Finding]] = Listing(
         Column("code", heading=None),
         Column("object"),
         Column("what"),
-        Column("mend", heading="how to mend it"),
+        Column("mend", heading="how to fix it"),
     ),
 )
 

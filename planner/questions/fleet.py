@@ -106,7 +106,7 @@ def _sentence(clusters: Sequence[FleetCluster], models: Sequence[FleetModel], to
     cost += f" without {count(unpriced, 'cluster')} of no known price" if cost and unpriced else ""
     cost += f" and {count(bare, 'node')} without a price" if cost and bare else ""
     return Text(
-        f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads could not be rolled out now{untold}{free}{cost}."
+        f"{count(len(clusters), 'cluster')}: {stuck:,} of {every:,} workloads would get stuck if changed now{untold}{free}{cost}."
     )
 
 

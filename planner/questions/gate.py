@@ -63,7 +63,7 @@ class GateSettings:
     )  # fmt: skip
     kubernetes_minor: int = setting(
         RECORDED, name="kubernetes_version", form="VERSION", parse=read_minor,
-        help="Whose rules count where no CLUSTER is given, such as 1.36.",
+        help="The Kubernetes version to judge by where no CLUSTER is given, such as 1.36.",
     )  # fmt: skip
     deploy_timeout: float | None = setting(
         None, unit="seconds", form="TIME", parse=read_timeout, optional=True,

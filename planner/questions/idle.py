@@ -42,7 +42,8 @@ def answer(snapshot: Snapshot, settings: IdleSettings, given: Given = NOTHING) -
     """
     if given.gpu_uses is None:
         raise InputError(
-            "nobody says how busy GPUs are", mend="Name a Prometheus that scrapes DCGM's or AMD's exporter"
+            "nothing in the input tells how busy GPUs are",
+            mend="Name a Prometheus that scrapes DCGM's or AMD's exporter",
         )
     cost = cost_cluster(known_book(given), snapshot)
     found = idle_gpus(snapshot, given.gpu_uses, cost.nodes, settings.idle_minutes * 60)
@@ -119,11 +120,11 @@ QUESTION: Final = Question(
     figures=(
         Figure("", lambda found: found.idle, label="Held and not used", whole=lambda found: found.held),
         Figure("cost_held_idle", lambda found: found.idle_usd, USD_A_MONTH, label="Their cost a month", unknown="no price"),
-        Figure("", lambda found: found.free, label="Nobody asked for"),
+        Figure("", lambda found: found.free, label="Not requested"),
         Figure("cost_nobody_asked_for", lambda found: found.free_usd, USD_A_MONTH, label="Their cost a month ", unknown="no price"),
     ),
     listings=(_PODS, _WORKLOADS, _UNITS, _TOKENS),
-    about="""GPUs that pods hold and don't use: whose, since when, and what they cost a month; GPUs that nobody asked for apart.
+    about="""GPUs that pods reserve but don't use: owner, since when, cost a month; GPUs that no pod requests apart.
 
     Read from a Prometheus: DCGM_FI_PROF_GR_ENGINE_ACTIVE, DCGM_FI_DEV_GPU_UTIL and DCGM_FI_DEV_FB_USED, or AMD's
     gpu_gfx_activity and gpu_used_vram. A held GPU without readings is counted as not measured, never as idle.

@@ -35,10 +35,13 @@ class MakeRoomSettings:
         form="WORKLOAD",
         is_workload=True,
         is_everyday=True,
-        help="Whose waiting pods are to start; else all.",
+        help="The workload that has the pending pods to start; else all of them.",
     )
     shape: str = setting(
-        "", form="TEXT", is_everyday=True, help="Places for such pods, whoever waits: gpu=8,cpu=64,memory=256Gi."
+        "",
+        form="TEXT",
+        is_everyday=True,
+        help="Places for pods of this shape, not for pending ones: gpu=8,cpu=64,memory=256Gi.",
     )
     until: str = setting(
         "", form="shape=TEXT", is_everyday=True, help="The same, as what one defragments until.", parse=_until
@@ -108,7 +111,7 @@ QUESTION: Final = Question(
     notes=notes,
     wants=(Want.MANIFEST, Want.PRICES),
     script=lambda found, source: script(str(found.sentence), found.steps, source=source),
-    about="""Which pods would have to move so that those that wait can start: the fewest evictions, and whether fewer could do.
+    about="""Which pods must move so that pending pods can start: the fewest evictions, and whether fewer could do.
 
     Every stage is played, in several draws of what kube-scheduler may choose.""",
     hangs_on=(NODE.name, POD.name),

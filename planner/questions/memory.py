@@ -60,7 +60,7 @@ class MemoryWhatIfSettings(Record):
         form="Q",
         parse=_memory,
         is_everyday=True,
-        help='What-if: its memory request, such as 2Gi; "0" takes it away.',
+        help='What-if: its memory request, such as 2Gi; "0" removes it.',
     )
     limit: int | None = setting(
         None,
@@ -68,7 +68,7 @@ class MemoryWhatIfSettings(Record):
         form="Q",
         parse=_memory,
         is_everyday=True,
-        help='What-if: its memory limit; "0" takes it away.',
+        help='What-if: its memory limit; "0" removes it.',
     )
     equal_cpu: bool = setting(
         False, label="CPU limit = request",
@@ -195,7 +195,7 @@ def _sentence(
         parts.append(f"{count(moved, 'other pod')} move in the order of eviction")
     first_before, first_after = _first(before), _first(after)
     if first_before != first_after:
-        parts.append(f"the first to go becomes {first_after or 'nobody'} (was {first_before or 'nobody'})")
+        parts.append(f"the first pod to be evicted becomes {first_after or 'none'} (was {first_before or 'none'})")
     text = "; ".join(parts)
     text = f"{text[0].upper()}{text[1:]}."
     return f"{text} Rollout: {rollout.sentence}" if rollout else text

@@ -191,7 +191,7 @@ QUESTION: Final = Question(
     notes=lambda answer: [
         one for one in (answer.price_note, doubt_of(answer), *(one.sentence for one in answer.doubts)) if one
     ],
-    about="""The least that makes every workload rollable: strategies, quotas, spare nodes, and the order of rollouts.
+    about="""The smallest set of changes after which every workload can roll out: strategies, quotas, spare nodes, and an order.
 
     What costs nothing comes first (another strategy, a later turn, others scaled down while one rolls out, moves of pods); then as few nodes as do, within the budgets and the pools' maxima,
     and how few no plan can do without. Everything is simulated together. Exits 0;

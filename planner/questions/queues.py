@@ -63,7 +63,7 @@ QUESTION: Final = Question(
             Column("queue", label="queue"), Column("cohort"), Column("flavor", label="flavor"), Column("resource", label="resource"),
             _amount("nominal", "its own", "queue_nominal"), _amount("used", "", "queue_used"), _amount("borrowed", "of it borrowed"),
             _amount("idle", "of its own idle"), _amount("free", "free now", "queue_free"), _amount("at_most"), Column("waiting"))),
-        Listing(name="waiting", title="Who waits", empty="Nobody waits in a queue.", most=40, columns=(
+        Listing(name="waiting", title="Pending workloads", empty="No workload is pending in a queue.", most=40, columns=(
             Column("queue"), Column("place"), Column("workload"), Column("name", heading=None),
             Column("outcome", lambda one: one.outcome.value, heading="waits for"), Column("before", heading="before the change"),
             Column("why", lambda one: str(one.why)), Column("evicts", lambda one: ", ".join(one.evicts)),

@@ -143,7 +143,7 @@ CHAPTERS: Final = (
         shown={
             "number": "no.",
             "what": "",
-            "makes": "makes rollable",
+            "makes": "unblocks",
             "usd_per_month": "kept all month",
             "usd_per_rollout": "for one rollout",
             "command": "",
@@ -151,7 +151,7 @@ CHAPTERS: Final = (
         },
     ),
     Chapter(
-        title="Workloads that could not be rolled out now, and all others",
+        title="Workloads that would get stuck if changed now, and all others",
         question="overview",
         table="workloads",
         shown=_WORKLOADS,
@@ -440,7 +440,7 @@ def _written(chapter: Chapter, asked: Asked | None, failed: str, told: Container
 
 
 def _sentence(asked: dict[str, Asked]) -> str:
-    """What changed, what could not be rolled out, what it costs, what to look at: one line of each."""
+    """What changed, what would get stuck, what it costs, what to look at: one line of each."""
     order = ("diff", "overview", "capacity", "costs", "savings", "findings")
     said = [str(getattr(asked[name].answer, "sentence", "")).rstrip(".") for name in order if name in asked]
     return f"{'. '.join(one[:1].upper() + one[1:] for one in said if one)}."

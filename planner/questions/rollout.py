@@ -129,7 +129,7 @@ class RolloutSettings:
         None,
         parse=parse_node_selector,
         form="A=B,C=D",
-        help='Node selector: key=value, key=value; "none" takes it away.',
+        help='Node selector: key=value, key=value; "none" removes it.',
     )
     scale_only: bool = setting(
         False, label="Only scale", help="Keep the pod template: no new revision, pods are added or removed."
@@ -147,7 +147,7 @@ class RolloutSettings:
         help="From deletion until the pod is gone and its GPU is free; else its grace period.",
     )  # fmt: skip
     at: At = setting(
-        At.TODAY, label="At its replicas", help="Today's, or the lowest or highest that its autoscaler gives it."
+        At.TODAY, label="At its replicas", help="Replicas: today's, or its autoscaler's minimum or maximum."
     )
     seed: int = setting(0, least=0, most=2**31 - 1, help="Breaks the scheduler's ties.")
     runs: int = setting(RUNS, least=1, most=1000, help="Placements tried at most.")

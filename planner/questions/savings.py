@@ -381,7 +381,7 @@ QUESTION: Final = Question(
     For the cluster: which workloads move, which nodes then go and which spot nodes come (on demand = kept + freed), in the
     order in which to move them, and who bears what before and after. For one workload, lost work, restarts and hours without capacity come off the saving, which is given as a band over simulated months.
     Every assumption has an option; what isn't given comes from the cluster and the price book. Exits 0, and 4 where
-    nobody gives a price.
+    no price is given.
     """,
     wants=(Want.PRICES,),
     hangs_on=(NODE.name, POD.name),

@@ -96,7 +96,7 @@ QUESTION: Final = Question(
     settings=SeatsSettings,
     answer=answer,
     listings=(_NODES, _SEATS),
-    about="Nodes with GPUs as rows of seats: who holds each, by requests of bound pods, and whose next pod would fit.",
+    about="Nodes with GPUs as rows of seats: the pod that holds each, by requests of bound pods, and which workload's next pod would fit.",
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
 )

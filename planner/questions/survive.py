@@ -44,10 +44,10 @@ QUESTION: Final = Question(
             columns=(Column("scope", lambda one: one.scope.value, heading="lost"), Column("name"), Column("alike"), Column("pool"), Column("nodes"), Column("gpus", heading="GPUs"),
                 Column("pods"), Column("back", heading="come back"), Column("seconds", heading="within", words=lambda one: duration(one.seconds) if one.seconds else ""),
                 Column("missing", heading="don't"), Column("whose", lambda one: whose_words(one.whose)), Column("waiting"), Column("unknown", heading=None),
-                Column("preempted", lambda one: whose_words(one.pushed), heading="pushed out"), Column("spare", lambda one: spare_words(one.spare), heading="spare that mends it"))),
+                Column("preempted", lambda one: whose_words(one.pushed), heading="pushed out"), Column("spare", lambda one: spare_words(one.spare), heading="spare that prevents it"))),
         Listing(name="together", title="How many of a pool at once, whichever they are", items=lambda found: found.together, columns=(
             Column("pool"), Column("nodes"), Column("survived", words=lambda one: f"{one.survived:,}" if one.is_every else f"at least {one.survived:,}"),
-            Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="these can't be lost"))),
+            Column("is_every", heading=None), Column("is_proven", heading=None), Column("breaks", lambda one: ", ".join(one.breaks), heading="single points of failure"))),
         Listing(name="spare", title="Spare nodes, for any one node", items=lambda found: found.spare, columns=(
             Column("pool"), Column("zone"), Column("nodes"), Column("usd_per_month"), Column("like"))),
         Listing(name="upgrades", title="Upgrades of node pools", items=lambda found: found.upgrades, columns=(
@@ -57,9 +57,9 @@ QUESTION: Final = Question(
     ),
     notes=notes,
     codes=lambda found: dict(found.manifests),
-    about="""What one loss would break: each node, zone, NVLink or rack domain and each pool's spot nodes, lost at once.
+    about="""What breaks if a node, a zone, an NVLink or rack domain or all spot nodes of a pool fail at once.
 
-    Who doesn't come back, how long the others take, who is pushed out, how many nodes may be lost together, and the cheapest spare.""",
+    Which pods stay pending, how long the others take, which are preempted, how many nodes may fail together, and the cheapest spare.""",
     wants=(Want.POOLS, Want.PRICES),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),

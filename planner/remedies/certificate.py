@@ -130,7 +130,7 @@ class _Writer:
         unread = [k for k in (DEPLOYMENT, STATEFUL_SET, DAEMON_SET) if snapshot.lacks(k.name) and k.name in owners]
         if unread:
             names = listing([f"{kind.name}s" for kind in unread])
-            yield f"whose rollouts are in flight isn't known: no {names} were given"
+            yield f"which rollouts are in flight isn't known: the input has no {names}"
         if moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed):
             yield "an autoscaler may move replicas meanwhile"
         if found.unsure:
@@ -160,7 +160,7 @@ class _Writer:
             free = sum(not _need_of(outcome) for outcome in found.best)
             which = "it needs" if len(plans) == 1 else f"{free:,} of them {plural(free, 'needs', 'need')}"
             disturb = plural(free, "disturbs", "disturb")
-            return f"{number}; {which} no node and no downtime, and {disturb} nobody else ({sure})"
+            return f"{number}; {which} no node and no downtime, and {disturb} no other workload ({sure})"
         verb = "exists" if is_proven else "was found"
         return f"no plan without {' or '.join(needs)} {verb} ({sure}); {number}"
 
@@ -320,7 +320,7 @@ def _is_given_back(one: Outcome, lender: Lender, left: int) -> bool:
 
 
 def _price(one: Outcome) -> str:
-    """``$9.24 while it rolls out``; ``$11,825 a month, since pods stay on 1 of 2 nodes, and $9.24 while it rolls out``."""
+    """``$9.24 while it rolls out``; ``$11,825 a month, since 1 of 2 nodes stays in use afterwards, and $9.24 while it rolls out``."""
     month, once = (one.price.usd_per_month, one.price.usd_per_rollout) if one.price else (None, None)
     going = "" if once is None else f"{usd(once)} while it rolls out"
     if not one.is_kept:
@@ -328,7 +328,9 @@ def _price(one: Outcome) -> str:
     stay, number = sum(one.kept), len(one.new_nodes)
     which = plural(number, "the node", "the nodes") if stay == number else f"{stay:,} of {count(number, 'node')}"
     price = "no price" if month is None else f"{usd(month)} a month"
-    return f"{price}, since pods stay on {which}{f', and {going}' if going else ''}"
+    return (
+        f"{price}, since {which} {plural(stay, 'stays', 'stay')} in use afterwards{f', and {going}' if going else ''}"
+    )
 
 
 _NEEDS: Final[dict[str, tuple[Callable[[Outcome], float], Callable[[float], str]]]] = {

@@ -292,7 +292,7 @@ def _least_words(found: PlanAnswer) -> str:
     if found.at_least_nodes >= found.nodes:
         return f"no plan for them needs fewer nodes{sure}"
     if found.uncounted:
-        return f"whether fewer do isn't known without {listing([several(kind) for kind in found.uncounted])}"
+        return f"fewer nodes may do: the input has no {listing([several(kind) for kind in found.uncounted])}"
     if not found.at_least_nodes:
         return "that none does with fewer isn't proven"
     more = f", {usd(found.at_least_usd)} a month" if found.at_least_usd and counts_peak else ""

@@ -190,7 +190,7 @@ class SpareNodes:
         return ""
 
     def _past_limit(self, name: str, number: int) -> str:
-        """``needs 1 more node in gpu-t4 (8 → 9), past its maximum of 8 (gcloud node-pools list)``; "" within it."""
+        """``needs 1 more node in gpu-t4 (8 → 9), above its maximum of 8 (gcloud node-pools list)``; "" within it."""
         pool = self.state.pools.get(name)
         if pool is None:
             return ""
@@ -200,7 +200,7 @@ class SpareNodes:
             return ""
         now = pool.node_count + already
         if pool.maximum is not None and now + number > pool.maximum:
-            past = f"past its maximum of {pool.maximum} ({pool.source})"
+            past = f"above its maximum of {pool.maximum} ({pool.source})"
         return f"needs {count(number, 'more node')} in {name} ({now} → {now + number}), {past}"
 
     def _nodes(self, key: str, offer: _Offer, template: Node, number: int) -> Change:

@@ -113,11 +113,15 @@ def money(month: float | None, once: float | None, kept: int) -> str:
 
 
 def priced(month: float | None, once: float | None, number: int, kept: int) -> str:
-    """`money`, and on how many of the nodes pods stay: ``$438 a month: pods stay on it``."""
+    """`money`, and on how many of the nodes pods stay: ``$438 a month: it stays in use afterwards``."""
     if month is None or not kept:
         return money(month, once, kept)
-    which = plural(number, "it", "them") if kept >= number else f"{kept:,} of them"
-    return f"{money(month, once, kept)}: pods stay on {which}"
+    which = (
+        plural(number, "it stays", "they stay")
+        if kept >= number
+        else f"{kept:,} of them {plural(kept, 'stays', 'stay')}"
+    )
+    return f"{money(month, once, kept)}: {which} in use afterwards"
 
 
 def price_of_remedy(

@@ -327,7 +327,7 @@ class Placement(Sequence[tuple[str, str, str]]):
                 work, self._work = self._work, None  # once: what was broken off half-way would go on from there
                 self._known = work()
             if self._known is None:
-                raise RuntimeError("whoever read where the pods are was interrupted: ask again")
+                raise RuntimeError("the reading of the pods' nodes was interrupted: ask again")
             return self._known
 
     def __len__(self) -> int:

@@ -184,7 +184,7 @@ def _sentence(one: Option, done: Sequence[Option], replicas: int, nouns: Nouns, 
     parts += [f"below the budget of {keep_ready:,}"] if keep_ready is not None and one.lowest_ready < keep_ready else []
     is_fastest = bool(alike) and all(one.seconds <= other.seconds for other in alike)
     parts.append(f"{duration(one.seconds)}{', and none that keeps as many is faster' if is_fastest else ''}")
-    parts.append("nobody is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")
+    parts.append("no pod is evicted" if not one.evictions else f"evicts {count(one.evictions, 'pod')} of others")
     parts.append(f"{nouns.count(one.extra_gpus)} more" if one.extra_gpus else f"no more {nouns.many} than today")
     if one.usd_per_month:
         parts.append(f"{usd(one.usd_per_month)} a month")

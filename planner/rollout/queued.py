@@ -524,8 +524,8 @@ def found_of_queues(snapshot: Snapshot, revisions: Iterable[Revision]) -> tuple[
     return tuple(
         Finding(
             severity=Severity.INFO, code="queued", object=revision.after.key,
-            what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, nobody else coming first",
-            mend="See who waits: headroom capacity --queues",
+            what=f"{revision.queued.said}, {queues.of_rules(snapshot)}, unless another workload comes first",
+            mend="See the pending workloads: headroom capacity --queues",
         )
         for revision in revisions
         if revision.queued is not None and revision.queued.said

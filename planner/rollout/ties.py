@@ -238,7 +238,7 @@ def sample(
         is_certain = not first.is_cut and holds_in_every_placement(first, revisions)
     if is_certain:
         word = "completes" if first.completed else "is stuck"
-        outcome = Text(f"{word} in every placement")
+        outcome = Text(f"{word} wherever pods are placed")
         return first, Ties(
             proven=True, runs=0, completed_runs=0, sentence=Text(f"{outcome} (proven)"), outcome=outcome,
             extremes=extremes([first], is_proven=True),

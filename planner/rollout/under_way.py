@@ -74,7 +74,7 @@ def _standing(cluster: Cluster, workload: Workload, past: PastRollout) -> UnderW
     cause, since = _cause(past), past.began_seconds
     does = "is rolling out"
     if workload.strategy.kind == ON_DELETE:
-        does = "has a new template, and pods of the old one until somebody deletes them"
+        does = "has a new template, and pods of the old one until they are deleted by hand"
     elif past.cause is HangCause.PAUSED:
         does = "has a new template, and is paused"
     else:

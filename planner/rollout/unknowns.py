@@ -367,7 +367,7 @@ def _of_strategy(snapshot: Snapshot, revision: Revision) -> Iterator[Unknown]:
         yield Unknown(what=what, mend="Ask with the template in the Rollout itself")
     own = after.strategy.canary or after.strategy.blue_green
     if refused := invalid(own):
-        yield Unknown(what=refused, mend="Mend its strategy")
+        yield Unknown(what=refused, mend="Fix its strategy")
     for field in own.unmodelled if own is not None else ():
         yield Unknown(
             what=f"{field} of its strategy is not modelled",
@@ -410,7 +410,7 @@ def _of_version(snapshot: Snapshot, revision: Revision, spec: PodSpec) -> Iterat
     """What hangs on feature gates that are off by default in the snapshot's version, and that nothing there shows to be on: the API
     server drops the fields, or refuses the pods (tolerations that compare: `ValidateTolerations`)."""
     minor = minor_of(snapshot) or RECORDED
-    mend = "Ask whoever runs the control plane"
+    mend = "Ask the operator of the control plane"
     for gate in doubted(snapshot, spec):
         what = f"{gate.rule}: the feature gate {gate.name} is off by default in 1.{minor}, and no pod there shows that it is on"
         yield Unknown(what=what, may_help=True, mend=mend)

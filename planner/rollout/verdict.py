@@ -225,7 +225,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
         return _stuck(
             Reason.ON_DELETE,
             "the update strategy is OnDelete, so each pod keeps the old revision until someone deletes it",
-            "each old pod stays until somebody deletes it",
+            "each old pod stays until it is deleted by hand",
         )
     controller = run.simulation.controllers.get(key)
     if isinstance(controller, LeaderWorkerSetController) and controller.never_starts(run.simulation):
@@ -234,7 +234,7 @@ def _why(run: Run, revision: Revision) -> Impasse:
         return _stuck(
             Reason.PAUSED,
             f"it waits for a promotion. Promote it with {commands.promote(key)}",
-            "it waits until somebody promotes it",
+            "it waits until it is promoted by hand",
             names_objects=True,
         )
     stale = controller.never_goes_on() if isinstance(controller, DeploymentController) else None
@@ -616,18 +616,12 @@ def _hold_and_wait(c: _Context, reason: Reason) -> Impasse:
 
 
 def _limits(after: Workload) -> str:
-    """What the strategy allows, in words: `` (1 pod more than 2 may run, and none may be missing)``."""
+    """What the strategy allows, in words: `` (2 replicas, maxSurge 1, maxUnavailable 0)``."""
     canary = after.strategy.canary
     if after.strategy.blue_green is not None or (canary is not None and canary.is_routed):
         return " (they come on top of the old ones, whatever maxSurge says)"
     surge, unavailable = rolling_limits(after)
-    more = (
-        f"{count(surge, 'group' if after.groups is not None else 'pod')} more than {after.replicas:,} may run"
-        if surge
-        else f"no more than {after.replicas:,} may run"
-    )
-    missing = "none may be missing" if not unavailable else f"{unavailable} may be missing"
-    return f" ({more}, and {missing})"
+    return f" ({count(after.replicas, 'replica')}, maxSurge {surge}, maxUnavailable {unavailable})"
 
 
 def _scarce(c: _Context) -> str:

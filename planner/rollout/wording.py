@@ -24,6 +24,7 @@ WORD: Final = {
 }
 REASON: Final = {one: one.value.replace("_", " ") for one in Reason} | {  # where the word itself says too little
     Reason.NONE: "",
+    Reason.HOLD_AND_WAIT: "waits for itself",
     Reason.INSUFFICIENT_RESOURCE: "not enough left",
     Reason.NEVER_READY: "never Ready",
     Reason.IGNORED: "ignored by its controller",
@@ -60,6 +61,6 @@ def details(verdict: Verdict, sentence: str | Text) -> str:
 
 
 def words(verdict: Verdict, reason: Reason = Reason.NONE) -> str:
-    """``✗ Stuck: hold and wait``; of what is unknown for a reason that is, only that."""
+    """``✗ Stuck: waits for itself``; of what is unknown for a reason that is, only that."""
     said = REASON[reason] if reason is not Reason.UNKNOWN or verdict is not Verdict.UNKNOWN else ""
     return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {said}" if said else "")

@@ -101,7 +101,7 @@ def _gpus(snapshot: Snapshot, found: ClusterOverview, most: int) -> Family:
         ]
     said = (
         f"GPUs by model and state: {', '.join(STATES)}. Stranded ones are free, and no pod of the cluster's mix can use them; "
-        "nobody holds those out of use, on cordoned or not Ready nodes."
+        "those out of use are free, on cordoned or not Ready nodes."
     )
     return _family("gpus", said, ("model", "resource", "offered_as", "state"), samples, most)
 

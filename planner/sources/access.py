@@ -140,7 +140,7 @@ def _toml(file: Path) -> dict[str, Any]:
         why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
         raise InputError(f"can't be read: {why}", where=str(file), mend="Check the path and its rights") from None
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"isn't TOML: {error}", where=str(file), mend="Mend that line") from None
+        raise InputError(f"isn't TOML: {error}", where=str(file), mend="Fix that line") from None
 
 
 def _access(section: Mapping[str, Any], where: str) -> Access:

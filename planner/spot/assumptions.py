@@ -190,7 +190,7 @@ class Assumptions(Record):
             what = f"{self.base_nodes} of {self.nodes} nodes on demand don't keep pods going that only work together"
             raise InputError(what, where=SETTING["base_nodes"].label, mend="Keep all of them on demand, or none")
         if self.committed_nodes and self.committed_usd_per_hour is None:
-            what = f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and nobody says at which price"
+            what = f"{count(self.committed_nodes, 'node is', 'nodes are')} committed, and their price isn't given"
             raise InputError(what, where=SETTING["committed_usd_per_hour"].label, mend="Give their price")
 
     @property

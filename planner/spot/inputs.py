@@ -349,8 +349,8 @@ def table(derived: Derived, asked: Mapping[str, Any], assumptions: Assumptions) 
     otherwise: dict[str, tuple[Any, str]] = {  # what is said without the reader, and why; "": as the setting has it
         "capacity": (derived.capacity, f"bought now: {derived.bought_as or 'nothing'}"),
         "work": (derived.work, derived.work_source),
-        "fallback": (Fallback.ON_DEMAND, "assumed: nobody said"),
-        "saves_on_notice": (False, "assumed: nobody said"),
+        "fallback": (Fallback.ON_DEMAND, "assumed: not given"),
+        "saves_on_notice": (False, "assumed: not given"),
         "goes_together": (False, ""),
         "works_as_gang": (derived.works_as_gang, derived.gang_source),
     }

@@ -51,7 +51,7 @@ class Answers:
             lock = self._under_way.setdefault(key, threading.Lock())
         while not lock.acquire(timeout=_GLANCE_SECONDS):
             if not is_wanted():
-                raise UnwantedError("nobody waits for this answer any more")
+                raise UnwantedError("this answer isn't wanted any more")
         try:
             found = self.get(key)
             if found is NOTHING:

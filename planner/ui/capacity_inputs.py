@@ -41,7 +41,7 @@ def settings(snapshot: Snapshot) -> CapacitySettings:
     asked = Asked(CapacitySettings)
     with st.expander("How far node pools may grow", icon=":material/trending_up:"):
         if not stated(snapshot):
-            st.caption("Nobody says yet: give a file, or type limits. Until then growth is unknown.")
+            st.caption("Pools' limits aren't known yet: give a file, or type limits. Until then growth is unknown.")
         asked.show("limits", placeholder=_LIMITS)
         known = uploads.ask(
             "gcloud container node-pools list (JSON), Karpenter NodePools with a list of instance types, the "

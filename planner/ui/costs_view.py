@@ -46,7 +46,7 @@ def head(bill: ClusterBill, book: PriceBook) -> None:
     if bill.bill_usd_per_month is None:
         st.info(said, title="? No bill", icon=":material/help:")
     elif bill.bill_idle is None:
-        st.info(said, title="? Whose it is isn't known", icon=":material/help:")
+        st.info(said, title="? Owners aren't known", icon=":material/help:")
     else:
         st.info(said, icon=":material/payments:")
     sheet.figures(QUESTION, bill)

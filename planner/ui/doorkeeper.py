@@ -57,7 +57,7 @@ _MOST_COOKIE_BYTES: Final = 6000  # of somebody's cookies: a websocket's request
 _LOCAL: Final = f"{access.LOCAL_ONLY.capitalize()}. {access.HOW_TO}.\n"
 _TOO_LONG: Final = (
     "You are signed in, but what the provider says of you doesn't fit into cookies, even without the groups that nothing here asks "
-    "for. Ask whoever runs this Headroom to name fewer groups in its [access], or to have the provider send a shorter token.\n"
+    "for. Ask the operator of this Headroom to name fewer groups in its [access], or to have the provider send a shorter token.\n"
 )
 _ASK: Final = (
     "<!doctype html><title>Headroom</title><p>Another site led here to sign you out. "

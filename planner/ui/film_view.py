@@ -76,7 +76,7 @@ def _note(result: RolloutResult, shown: WorkloadRollout) -> str:
     if result.verdict is Verdict.UNKNOWN:
         return "This is how it goes without what isn't known: see above."
     if shown.verdict is Verdict.NEEDS_GROWTH:
-        return "This is how it goes with today's nodes: nobody waits here for those that may come."
+        return "The film has today's nodes only: it doesn't wait for nodes that may be added."
     if result.ties is not None and not result.ties.proven:
         return "One of the placements that chance may bring: see above how many were played."
     return ""

@@ -114,7 +114,7 @@ def table(findings: Sequence[Finding]) -> None:
             "severity": f"{GLYPH[finding.severity]} {SEVERITY[finding.severity]}",
             "object": finding.object,
             "what": finding.what,
-            "how to mend it": finding.mend,
+            "how to fix it": finding.mend,
         }
         for finding in findings
     ]

@@ -110,9 +110,9 @@ def what_if(snapshot: Snapshot, settings: KubeletSettings) -> tuple[MemoryChange
         asked = Asked(MemoryWhatIfSettings)
         left, middle, right = st.columns(3, vertical_alignment="bottom")
         with left:
-            asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" takes it away')
+            asked.show("request", placeholder=_AS_NOW, help='"2Gi"; "0" removes it')
         with middle:
-            asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" takes it away')
+            asked.show("limit", placeholder=_AS_NOW, help='"4Gi"; "0" removes it')
         with right:
             asked.show("equal_cpu", help="With equal memory too, the class is Guaranteed")
         change = change_of(snapshot, asked.settings(workload=workload, container=container))

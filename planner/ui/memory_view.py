@@ -52,7 +52,7 @@ def stop_without_nodes(cluster: ClusterMemory) -> None:
         st.stop()
     if not cluster.nodes:
         st.info(
-            "This snapshot holds no nodes, so there is nobody to say who goes first. Read nodes as well: "
+            "This snapshot has no nodes, so the order of eviction isn't known. Read nodes as well: "
             "kubectl get nodes,pods -A -o json",
             icon=":material/help:",
         )

@@ -68,7 +68,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
         box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
         box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
     with st.grid(3, min_column_width=170):
-        tiles.share("Rollable now", found.ready_now, found.total)
+        tiles.share("Can roll out now", found.ready_now, found.total)
         tiles.share("Without any money", found.ready_free, found.total)
         tiles.share("With all of the plan", found.ready_all, found.total)
     for note in filter(None, (found.price_note, doubt_of(found))):
@@ -111,7 +111,7 @@ def _measures(card: Sequence[Numbered]) -> None:
     (number, measure), *others = card
     makes = sum(len(measure.makes) for _, measure in card)
     with st.container(border=True, gap="xsmall"):
-        said = [f"makes {words.count(makes, 'workload')} rollable"] if makes else ["needed by the next ones"]
+        said = [f"unblocks {words.count(makes, 'workload')}"] if makes else ["needed by the next ones"]
         if measure.kind is MeasureKind.NODES:
             said.append(price_of(measure))
         else:

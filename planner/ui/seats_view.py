@@ -39,7 +39,7 @@ def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
             tiles.show(f"Held{of}", total - free - out_of_use, hint="By bound pods, as requested.")
             tiles.show(f"Free{of}", free, hint="On nodes that take new pods.")
             if out_of_use:
-                tiles.show(f"Out of use{of}", out_of_use, hint="Nobody holds them, on cordoned or not Ready nodes.")
+                tiles.show(f"Out of use{of}", out_of_use, hint="Free GPUs on cordoned or not Ready nodes.")
             tiles.show(f"Most on one node{of}", max((node.gpus_free for node in some), default=0))
         tiles.show(
             "GPU nodes", len({node.node for node in seated}), hint=f"Of {words.count(len(snapshot.nodes), 'node')}."

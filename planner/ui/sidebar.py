@@ -42,7 +42,7 @@ def show() -> None:
                 st.caption(f"{findings.GLYPH[finding.severity]} {words.literal(words.sentence(finding.what))}")
         filtered.control(snapshot)
         _review(snapshot)
-        with st.popover("What the words mean", icon=":material/menu_book:"):
+        with st.popover("Glossary", icon=":material/menu_book:"):
             st.markdown(glossary.as_markdown())
 
 

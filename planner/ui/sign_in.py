@@ -98,7 +98,7 @@ def _show() -> None:
         st.caption("Will this Kubernetes rollout finish? Clusters are shown to people who are signed in.")
         if isinstance(found, Refused) and not found.is_over:
             what = f"You are signed in as {words.literal(found.name)}, and {words.literal(found.why)}."
-            st.error(f"{what}\n\nAsk whoever runs this Headroom, or use another account.", title="✗ Not let in")
+            st.error(f"{what}\n\nAsk the operator of this Headroom, or use another account.", title="✗ Not let in")
             if st.button("Sign out", icon=":material/logout:", key="sign-out"):
                 st.logout()
             return

@@ -86,7 +86,7 @@ def show(snapshot: Snapshot, rollout: RolloutSettings, grid: StrategyGrid, given
         pools = growing(snapshot, rollout.pools.known(given))
         if any(pool.name == costs.node_pool and pool.is_autoscaled is False for pool in pools):
             st.caption(
-                f"△ Pool {words.literal(costs.node_pool)} has a fixed size: somebody has to add its nodes and take them back."
+                f"△ Pool {words.literal(costs.node_pool)} has a fixed size: add its nodes by hand, and remove them afterwards."
             )
     every = link.toggle(
         "Every strategy", key="all_strategies", help="Those too that another beats in Ready pods, time and spare GPUs."

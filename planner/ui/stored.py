@@ -137,7 +137,9 @@ def history() -> History:
     if not sign_in.sees_all():
         what = "history is kept of all namespaces together, and you see some of them"
         raise NotKnownError(
-            what, where="the store", mend="Ask somebody who sees all; a single snapshot of it can be looked at"
+            what,
+            where="the store",
+            mend="Ask a user who sees all namespaces, or look at a single snapshot of the store",
         )
     if made := _made():  # of fixed days, and of one cluster: nothing to choose
         return _history(made, (), None)

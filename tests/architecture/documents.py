@@ -31,7 +31,7 @@ from planner.sources.prices import embedded_book
 from planner.spot import inputs as spot_inputs
 from planner.spot.economics import savings
 from tests.architecture import schemas, stub
-from tests.architecture.tree import ROOT, project_files
+from tests.architecture.tree import ROOT, VERSION, project_files
 from tests.bench import page
 from tests.builders.wrapped import wrapped_to
 from tests.collection import asking
@@ -53,10 +53,21 @@ CLUSTER_ROLE = "deploy/clusterrole.yaml"
 WEBHOOK = "deploy/webhook.yaml"
 STORE = Path("docs/store.md")
 NAMES = "docs/decisions/0020-commands.md"
+VERSIONED = (
+    "deploy/headroom.yaml", "deploy/snapshot.yaml", "deploy/chart/Chart.yaml", "docs/deploy.md", "docs/everyday.md", "docs/mcp.md", "docs/sweep.md",
+    *(f"docs/examples/{name}" for name in (
+        "argocd-presync.yaml", "flux-gate.yaml", "github-actions.yml", "gitlab-ci.yml", "gitlab-ci-no-cluster.yml",
+        "pre-commit-config.yaml", "pre-commit-config-no-cluster.yaml",
+    )),
+)  # fmt: skip
+_OF_VERSION = re.compile(
+    r"(registry\.example\.com/headroom:|OWNER/REPO@v|HEADROOM_TAG: v|^    rev: v|^version: |^appVersion: )\d+\.\d+\.\d+",
+    re.MULTILINE,
+)
 HEAD = """\
 # The command line
 
-Made from what `--help` says, by `make docs`. Every command ends with one of these:
+For people who type commands, or write them into scripts. Made from what `--help` says, by `make docs`. Every command ends with one of these:
 
 {statuses}
 
@@ -68,11 +79,13 @@ document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](sch
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 
 {commands}
+
+Where next: [everyday use](everyday.md), [a rollout's answer](rollout.md), [the gate](gate.md).
 """
 KINDS_PAGE = """\
 # Kinds
 
-Made by `make docs` from the tables of kinds ([decision 15](decisions/0015-the-table-of-kinds.md)).
+For people who ask whether Headroom knows their kind of workload. Made by `make docs` from the tables of kinds ([decision 15](decisions/0015-the-table-of-kinds.md)).
 
 A rollout is *played* by the rules of its controller, pods of other kinds are *placed*, and what is in no table is *not known*, with the
 accelerators it asks for and where.
@@ -84,7 +97,7 @@ accelerators it asks for and where.
 | kind | what is modelled | whose rules | recorded |
 | --- | --- | --- | --- |
 {played}
-What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that nobody knows, a strategy that it
+What isn't modelled makes the verdict *not known*: `replicaProgressThreshold` and `antiAffinity` of an Argo Rollout, a step that is an experiment (it has pods of its own) or that isn't known, a strategy that it
 refuses (InvalidSpec), a patch of its status (an abort, a promotion; set back, its template is played), a template that it
 takes from another workload (`workloadRef`), a change of one that is midway with `dynamicStableScale`, a LeaderWorkerSet's change while
 its groups are of two revisions, and one with `volumeClaimTemplates`. Two rules of LeaderWorkerSet are 0.9's, from its source and not recorded, where the image of its
@@ -126,11 +139,13 @@ pods paths can't tell, as a Workflow's, has a module of its own beside that.
 ## Placed
 
 Whether a new one's pods find nodes; one that is there and whose pods change is not known: {placed}.
+
+Where next: [a rollout's answer](rollout.md), [the gate](gate.md), [tell us of a wrong answer](wrong-answer.md).
 """
 VERSIONS_PAGE = """\
 # Versions
 
-Made by `make docs` from one table (`planner/kubernetes/versions.json`).
+For people with another version of Kubernetes than the recorded one. Made by `make docs` from one table (`planner/kubernetes/versions.json`).
 
 What is played was recorded with Kubernetes 1.{recorded}. A snapshot doesn't tell the API server's version: its newest kubelet stands for it.
 Where that is another version, `overview`, `rollout` and `gate` say once that answers are *by documentation, not recorded*. Nodes without a
@@ -157,7 +172,9 @@ nothing is called proven there, and that is said. *Not played*: the rules of 1.{
 
 | version | part | change | here | why | source |
 | --- | --- | --- | --- | --- | --- |
-{changes}"""
+{changes}
+Where next: [kinds](kinds.md), [what is played](rollout.md).
+"""
 _EXAMPLES = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CUSTOM_KINDS = ",".join(
     [kind.named for kind in kinds.WORKLOADS if kind.is_custom]
@@ -189,8 +206,9 @@ def with_outputs(text: str) -> str:
 
 def glossary_page() -> str:
     """docs/glossary.md: the terms that the pages explain."""
-    head = "# Glossary\n\nWhat the words of the pages and of the command mean. The pages have it in their sidebar."
-    return f"{head}\n\n{glossary.as_markdown()}\n"
+    head = "# Glossary\n\nFor people who read an answer and meet a new word. The pages have it in their sidebar."
+    tail = "Where next: [a rollout's answer](rollout.md), [memory](memory.md), [spot](spot.md)."
+    return f"{head}\n\n{glossary.as_markdown()}\n\n{tail}\n"
 
 
 def kinds_page() -> str:
@@ -411,7 +429,14 @@ def _printed(arguments: list[str]) -> str:
     return re.sub(r"\b\d+ days old", "… days old", out.getvalue())  # a document doesn't age a day at midnight
 
 
+def with_version(text: str) -> str:
+    """A file with the version of pyproject.toml wherever it names Headroom's."""
+    return _OF_VERSION.sub(rf"\g<1>{VERSION}", text)
+
+
 if __name__ == "__main__":
+    for name in VERSIONED:
+        (ROOT / name).write_text(with_version((ROOT / name).read_text(encoding="utf-8")), encoding="utf-8")
     for path in (ROOT / schemas.FOLDER).glob("*.json"):
         path.unlink()
     for path, text in schemas.schemas().items():

@@ -18,7 +18,7 @@ from planner.inventory import account
 from planner.rollout import recordings
 from planner.sources.kubernetes_api import PATHS
 from tests.architecture import documents, schemas
-from tests.architecture.tree import ROOT, project_files, python_files
+from tests.architecture.tree import ROOT, VERSION, project_files, python_files
 from tests.browser.dashboard import pages
 from tests.prices_of_a_day import shipped
 from tests.rules import quantities
@@ -36,6 +36,30 @@ def _prices_as_they_come() -> Iterator[None]:
 
 def test_command_line_document_is_what_help_says() -> None:
     assert (ROOT / documents.COMMAND_LINE).read_text(encoding="utf-8") == documents.command_line(), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", documents.VERSIONED)
+def test_a_version_is_the_one_of_the_package(name: str) -> None:
+    written = (ROOT / name).read_text(encoding="utf-8")
+    assert VERSION in written
+    assert documents.with_version(written) == written, "run `make docs`"
+
+
+def test_no_document_installs_a_name_of_a_package_index() -> None:
+    """The name isn't claimed on PyPI: a stranger who claims it would run code wherever a document is followed."""
+    paths = [path for path in project_files() if path.parts[0] in ("docs", "deploy") or len(path.parts) == 1]
+    texts = {
+        path: (ROOT / path).read_text(encoding="utf-8") for path in paths if path.suffix in (".md", ".yml", ".yaml")
+    }
+    installs = [
+        (path, line)
+        for path, text in texts.items()
+        for line in text.splitlines()
+        if re.search(r"pipx? install|uv tool install", line)
+    ]
+    assert len(installs) > 6
+    for path, line in installs:
+        assert "headroom-planner" not in line or "git+https://github.com/OWNER/REPO@v" in line, path
 
 
 def test_the_glossary_is_the_pages_glossary() -> None:

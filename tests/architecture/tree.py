@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+VERSION: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+"""It stands in pyproject.toml; whatever else names it, `make docs` writes."""
 CORE = (
     "ground",
     "kubernetes",

@@ -23,7 +23,7 @@ def test_what_is_typed_stands_in_the_sentence_and_in_the_copied_link(visit: Call
     visitor = visit(height=4000)
     visitor.open(WORKER)
     expect(
-        visitor.main().get_by_text("$438 a month: pods stay on it").first
+        visitor.main().get_by_text("$438 a month: it stays in use afterwards").first
     ).to_be_visible()  # beside the way out that adds a node
     visitor.open(SPARES)
     expect(visitor.main().get_by_text("Surge 1 costs $438 a month as a spare T4")).to_be_visible()
@@ -68,7 +68,7 @@ def test_costs_say_what_pools_cost_what_is_idle_and_whom(visit: Callable[..., Vi
     expect(visitor.main().get_by_text("the lines add up to the bill, $36,972").first).to_be_visible()
     expect(visitor.main().get_by_text("a snapshot can't fill 21 of them").first).to_be_visible()
     expect(
-        visitor.main().get_by_text("$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)")
+        visitor.main().get_by_text("$36,972 a month for 24 nodes; $4,974 of it isn't requested (13%)")
     ).to_be_visible()
     expect(visitor.main().get_by_text("the oldest used of 2026-07-16").first).to_be_visible()
     expect(visitor.main().get_by_text("△ Prices are of 2026-07-16").first).to_be_visible()

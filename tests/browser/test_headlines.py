@@ -15,13 +15,13 @@ from tests.browser.dashboard import Visitor
     [
         (
             "demo",
-            "with the usual CPU and memory beside it (6 cpu, 24Gi)",
-            "batch/labs-runner, which asks for 1 GPU a pod",
+            "A typical pod of 1 GPU (6 CPU, 24Gi) doesn't fit",
+            "1 more pod of batch/labs-runner (1 GPU and less CPU or memory) does",
         ),
         (
             "openb",
-            "for none of 4 or 8",
-            "ml/job-036-04908, which asks for 4 GPUs a pod and less beside them, 56 more fit",
+            "none of 4 or 8",
+            "56 more pods of ml/job-036-04908 (4 GPUs and less CPU or memory) do",
         ),
     ],
 )

@@ -205,7 +205,7 @@ def test_a_pool_at_its_limit_is_no_way_and_is_named_as_the_nearest() -> None:
     asked_for = Scenario(changes=(WorkloadChange(workload=WORKER),))
     found = certificate(case, asked_for, frozenset({Lever.NODES}), known)
     assert str(found.sentence) == "no plan within these levers exists (proven: all 1 looked at)"
-    assert "past what 1 to 1 node (typed) allows" in str(found.nearest)
+    assert "above the pool's limit: 1 to 1 node (typed)" in str(found.nearest)
     assert str(found.nearest).startswith("with 1 more node in gpu, past")
 
 

@@ -59,7 +59,7 @@ def test_without_pools_nothing_is_different() -> None:
 def test_at_its_maximum_the_limit_is_named() -> None:
     found = asked(full(), *parse_typed_limits("t4=2"))
     assert found.verdict is Verdict.STUCK
-    assert str(found.growth) == "pool t4 would have to grow by 1 node (2 → 3), past its maximum of 2 (typed)"
+    assert str(found.growth) == "pool t4 would need 1 more node; its maximum is 2 (typed)"
     assert str(found.sentence).endswith(str(found.growth))
 
 
@@ -89,14 +89,14 @@ def test_a_node_that_goes_to_a_higher_priority_is_no_chance() -> None:
 
 def test_a_fixed_size_is_a_limit() -> None:
     fixed = PoolLimits(name="t4", source=LimitSource.GCLOUD, is_autoscaled=False)
-    assert str(asked(full(), fixed).growth).endswith("but has a fixed size (gcloud node-pools list)")
+    assert str(asked(full(), fixed).growth).endswith("; its size is fixed (gcloud node-pools list)")
 
 
 def test_karpenters_limit_on_gpus_ends_the_growth() -> None:
     limit = PoolLimits(
         name="t4", source=LimitSource.KARPENTER, is_autoscaled=True, resource_limits=FrozenMap({"nvidia.com/gpu": 2})
     )
-    assert "past its limits on nvidia.com/gpu (3 of 2) (Karpenter NodePool)" in str(asked(full(), limit).growth)
+    assert "above its limits on nvidia.com/gpu (3 of 2) (Karpenter NodePool)" in str(asked(full(), limit).growth)
     more = replace(limit, resource_limits=FrozenMap({"nvidia.com/gpu": 3}))
     assert asked(full(), more).verdict is Verdict.NEEDS_GROWTH
 
@@ -175,7 +175,7 @@ def test_the_demos_a100_pool_is_at_its_maximum() -> None:
     limits = node_pools.read(demo.node_pools_file())
     found = asked(demo.read(), *limits, workload="Deployment/prod/llm-serve")
     assert found.verdict is Verdict.STUCK
-    assert "past its maximum of 2 (gcloud node-pools list)" in str(found.sentence)
+    assert "its maximum is 2 (gcloud node-pools list)" in str(found.sentence)
 
 
 def test_a_joint_rollout_says_which_part_needs_growth() -> None:

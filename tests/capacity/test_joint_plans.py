@@ -190,7 +190,7 @@ def test_nothing_is_proven_where_autoscalers_werent_listed(lacks: Presence) -> N
     assert (blind.nodes, blind.at_least_nodes) == (1, 0)
     assert blind.uncounted == (AUTOSCALERS,)
     assert f"{AUTOSCALERS}s" in [one.about for one in blind.doubts]
-    assert "whether fewer do isn't known without HorizontalPodAutoscalers" in str(blind.sentence)
+    assert "fewer nodes may do: the input has no HorizontalPodAutoscalers" in str(blind.sentence)
 
 
 def test_who_may_end_by_himself_is_not_counted() -> None:

@@ -336,7 +336,7 @@ def test_a_node_with_pods_of_an_unknown_controller_is_neither_safe_nor_broken() 
     )
     assert (found.nodes(broken=True), found.is_for_all) == (0, False)
     assert str(found.sentence) == (
-        "of 1 of 2 nodes it isn't known whether they can be lost; of 1 pod it isn't known whether they come back"
+        "not known for 1 of 2 nodes: whether their pods come back. Not known for 1 pod: whether they come back"
     )
     (pool,) = found.together
     assert (pool.survived, pool.is_proven, pool.breaks) == (0, False, ())

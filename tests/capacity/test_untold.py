@@ -82,7 +82,7 @@ def test_without_a_word_on_pools_only_todays_nodes_are_proven() -> None:
     assert not found.ties.proven  # what a program reads
     bare = asked(template=L4, labels={"team": "x"})
     assert bare.ties is not None
-    assert str(bare.ties.sentence) == "is stuck in every placement (proven)"
+    assert str(bare.ties.sentence) == "is stuck wherever pods are placed (proven)"
 
 
 def test_an_autoscaler_is_seen_by_its_pods_events_and_nodes() -> None:

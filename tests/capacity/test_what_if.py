@@ -97,7 +97,7 @@ def test_added_nodes_bring_their_daemons_and_take_pods_that_wait() -> None:
 def test_growth_past_a_limit_is_not_done_and_made_all_the_same() -> None:
     found = made("add:t4=2", pair(), limits=parse_typed_limits("t4=3"))
     assert not found.steps[0].is_done
-    assert str(found.steps[0].sentence).endswith("past what 0 to 3 nodes (typed) allows")
+    assert str(found.steps[0].sentence).endswith("above the pool's limit: 0 to 3 nodes (typed)")
     assert len(found.snapshot.nodes) == 4
 
 

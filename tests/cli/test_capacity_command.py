@@ -24,7 +24,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 def test_the_table_begins_with_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "capacity", "openb", "--shape", "gpu=1,cpu=8,memory=32Gi")
     assert status == 0
-    assert out.startswith("2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU")
+    assert out.startswith("2,221 of 6,212 GPUs are free. 1,310 more pods of 1 GPU")
     assert "1 GPU, 8 cpu, 32Gi memory: 1,719 more fit" in out
     assert "pods of 8: 0 of 2221 usable (stranded: 2221 hole too small)" in out
 
@@ -104,4 +104,4 @@ def test_a_rollout_that_needs_growth_exits_3(capsys: pytest.CaptureFixture[str])
     )
     status, out, _ = run(capsys, *worker, "--node-pools", POOLS)
     assert status == 2
-    assert "but has a fixed size (gcloud node-pools list)" in out
+    assert "its size is fixed (gcloud node-pools list)" in out

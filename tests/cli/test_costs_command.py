@@ -59,7 +59,7 @@ def test_csv_has_the_columns_of_focus(capsys: pytest.CaptureFixture[str]) -> Non
 def test_without_by_the_bill_and_the_pools_come_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert run() == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)")
+    assert printed.out.startswith("$36,972 a month for 24 nodes; $4,974 of it isn't requested (13%)")
     assert "USD a month after sustained use. List prices are less negotiated discounts." in printed.out
     assert "not in it: GKE's management fee, $73.00 a month" in printed.out
     assert "128 days old" in printed.err or "days old" in printed.err

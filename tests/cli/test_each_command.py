@@ -23,12 +23,12 @@ spec:
     spec: {containers: [{name: web, image: "web:2", resources: {requests: {cpu: 1, memory: 1Gi}, limits: {memory: 1Gi}}}]}
 """
 CASES: dict[str, tuple[str, int, str]] = {
-    "overview": ("demo", 0, "5 of 20 workloads could not be rolled out now."),
+    "overview": ("demo", 0, "5 of 20 workloads would get stuck if changed now."),
     "rollout": ("demo -w Deployment/prod/llm-serve", 2, "Stuck: the new pod needs 4 A100s"),
     "gate": ("demo -f {folder}/gate.yaml", 0, "passes: the rollout completes"),
     "capacity": ("demo", 0, "1 of 27 GPUs is free"),
     "make-room": ("demo", 0, "No moves start any of the 2 waiting pods (proven)."),
-    "survive": (ONLY_GPU, 0, "with 1 spare node in gpu-pool any one node can be lost"),
+    "survive": (ONLY_GPU, 0, "1 spare node (1 gpu-pool) covers the loss of any one node"),
     "fleet": ("demo demo", 0, "2 clusters: 10 of 40 workloads"),
     "memory": ("demo", 0, "No node is past its eviction threshold"),
     "restarts": ("demo", 0, "2 workloads restart or fail to start"),

@@ -382,7 +382,7 @@ def test_kubectl_finds_and_runs_it(tmp_path: Path) -> None:
         ["kubectl", "headroom", "overview", "demo"], env=environment, capture_output=True, text=True, check=False
     )
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("5 of 20 workloads could not be rolled out now.")
+    assert told.stdout.startswith("5 of 20 workloads would get stuck if changed now.")
 
 
 def test_the_entry_point_ends_like_a_command(

@@ -90,7 +90,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
 def test_a_closed_output_is_a_sentence_and_no_traceback() -> None:
     closed = shell("headroom overview demo >&-")
     assert closed.returncode == 1
-    assert closed.stderr == "headroom: standard output is closed. Send it to /dev/null where nobody reads it\n"
+    assert closed.stderr == "headroom: standard output is closed. Send it to /dev/null if you don't need it\n"
     assert shell("headroom overview demo >/dev/null").returncode == 0
     without_errors = shell("headroom overview demo 2>&-")
     assert without_errors.returncode == 0

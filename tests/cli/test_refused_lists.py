@@ -83,7 +83,7 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_not(
     see(monkeypatch, "Pod")
     status, out, _ = run(["costs", "context:live"], capsys)
     assert status == ExitStatus.NOT_KNOWN
-    assert out.startswith("$36,972 a month for 24 nodes; whose they are and what of them nobody requests isn't known")
+    assert out.startswith("$36,972 a month for 24 nodes; without pods neither owners nor idle cost are known")
     assert "not known" in out
     assert "$0" not in out
     for by in ("namespace", "label:team", "pool", "workload"):

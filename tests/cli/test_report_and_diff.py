@@ -122,9 +122,9 @@ def test_the_first_page_says_what_is_stuck_waits_breaks_and_costs_with_the_next_
     page = (files / "r.html").read_text()
     first = page[page.index("<dl") : page.index("<nav")]
     for about, said, step in (
-        ("Rollouts", "5 of 20 workloads could not be rolled out now.", "dev/inference-api: maxSurge 0, maxUnavailable 1"),
+        ("Rollouts", "5 of 20 workloads would get stuck if changed now.", "dev/inference-api: maxSurge 0, maxUnavailable 1"),
         ("Waiting", "2 pods wait for a node and want 5 GPUs.", "headroom make-room CLUSTER"),
-        ("One loss", "12 of 24 nodes can&#x27;t be lost", "Keep spare, for any one node: 2 in gpu-a100"),
+        ("One loss", "12 of 24 nodes are single points of failure", "Keep spare, for any one node: 2 in gpu-a100"),
         ("Money", "$36,972 a month for 24 nodes", "Spot is expected to save $15,851 a month: Deployment/prod/llm-serve first"),
     ):  # fmt: skip
         (line,) = re.findall(rf"<dt>(?:<a href='#c\d+'>)?{about}<.*", first)
@@ -167,7 +167,7 @@ def test_people_get_words_and_units_and_programs_get_codes_and_bytes(files: Path
     assert len(page.cells) > 500
     assert [cell for cell in shown if CODE.search(cell) or BYTES.search(cell)] == []
     for words in (
-        "hold and wait",
+        "waits for itself",
         "✗ Stuck",
         "✗ looping now",
         "OOM-killed at its own limit",
@@ -186,9 +186,9 @@ def test_people_get_words_and_units_and_programs_get_codes_and_bytes(files: Path
 def test_a_sentence_is_said_in_one_chapter(files: Path) -> None:
     text = (files / "r.md").read_text().partition("## Unblock all")[2]
     for said in (
-        "5 of 20 workloads could not be rolled out now.",
-        "1 of 27 GPUs is free: no room for",
-        "\\$36,972 a month for 24 nodes; nobody requests \\$4,974 of it",
+        "5 of 20 workloads would get stuck if changed now.",
+        "1 of 27 GPUs is free. A typical pod of 1 GPU",
+        "\\$36,972 a month for 24 nodes; \\$4,974 of it isn't requested",
     ):
         assert text.count(said) == 1
 
@@ -201,7 +201,7 @@ def test_the_summary_has_the_bill_that_costs_has_and_counts_the_findings_that_ar
     assert bill.usd_per_month is not None
     assert bill.bill_idle is not None
     assert (
-        f"{usd(bill.bill_usd_per_month)} a month for 24 nodes; nobody requests {usd(bill.bill_idle.total)} of it"
+        f"{usd(bill.bill_usd_per_month)} a month for 24 nodes; {usd(bill.bill_idle.total)} of it isn't requested"
         in summary
     )
     assert f"of the {usd(bill.bill_usd_per_month)} a month" in summary, "what spot would save has the same basis"
@@ -296,7 +296,7 @@ def test_only_what_differs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert "gpus_requested" not in numbers
     assert found["sentence"].startswith(
         "2 changes (Deployment/ml/new: workload not there → there and without a pool: nodes 2 → 3); "
-        "1 workload became rollable (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more T4; "
+        "1 workload can roll out now (Deployment/ml/api); 1 workload appeared (Deployment/ml/new); 1 more T4; "
     )
     back = json.loads(run(capsys, "diff", after, before, "-o", "json")[1])["result"]
     assert [(one["workload"], one["before"], one["after"]) for one in back["workloads"]] == [

@@ -112,7 +112,7 @@ def test_pods_that_never_get_ready(capsys: pytest.CaptureFixture[str], cluster: 
 def test_without_a_workload_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = run(capsys, "demo")
     assert status == 0
-    assert out.splitlines()[0].endswith("could not be rolled out now.")
+    assert out.splitlines()[0].endswith("would get stuck if changed now.")
     assert any(line.startswith("stuck") and "prod/llm-serve" in line for line in out.splitlines())
 
 

@@ -90,7 +90,7 @@ def test_observed_lifetimes_from_a_file(tmp_path: Path, capsys: pytest.CaptureFi
     [
         (("--workload", "deployment/prod/none"), "there is no workload"),
         ((*WORKER, "--availability", "2"), "Give 0 to 1"),
-        ((*WORKER, "--committed-nodes", "2"), "nobody says at which price"),
+        ((*WORKER, "--committed-nodes", "2"), "their price isn't given"),
         ((*WORKER, "--lives", "no-such-file.csv"), "can't be read"),
         ((*WORKER, "--hazard-low-per-hour", "1"), "not in order"),
     ],

@@ -80,7 +80,7 @@ def _case(
     )  # fmt: skip
 
 
-NO_TABLE = "a kind of which nobody knows which pods it makes"
+NO_TABLE = "a kind that makes pods by unknown rules"
 ELSEWHERE = "its pods come from another object"
 
 

@@ -85,7 +85,7 @@ def test_no_field_was_taken_away(release: Path, name: str) -> None:
 def test_snapshots_of_earlier_releases_are_read(release: Path) -> None:
     found = overviews.overview(read_cluster(str(release / "snapshot.json.gz")))
     assert (found.node_count, len(found.workloads)) == (24, 20)
-    assert str(found.sentence) == "5 of 20 workloads could not be rolled out now."
+    assert str(found.sentence) == "5 of 20 workloads would get stuck if changed now."
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tests.architecture.tree import ROOT
+from tests.architecture.tree import ROOT, VERSION
 
 DEPLOY: Final = ROOT / "deploy"
 TEMPLATES: Final = DEPLOY / "chart" / "templates"
@@ -29,7 +29,7 @@ WHEN: Final = {
 
 # what stands in the plain manifests → what gives it in the chart; each has to be found
 PLACES: Final = (
-    ("registry.example.com/headroom:0.1.0", "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"),
+    (f"registry.example.com/headroom:{VERSION}", "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"),
     ("namespace: headroom", "namespace: {{ .Release.Namespace }}"),
     ("headroom.headroom.svc", "headroom.{{ .Release.Namespace }}.svc"),
     ("headroom/headroom-tls", "{{ .Release.Namespace }}/headroom-tls"),

@@ -16,9 +16,9 @@ if [[ -z ${PYTHON:-} ]]; then
   PYTHON=localhost/python-base
 fi
 own=(--volume /etc/ssl/certs/ca-certificates.crt:/etc/ssl/certs/ca-certificates.crt:ro --volume /etc/resolv.conf:/etc/resolv.conf:ro)
-buildah build "${own[@]}" --build-arg PYTHON="$PYTHON" -t localhost/headroom:0.1.0 .
+buildah build "${own[@]}" --build-arg PYTHON="$PYTHON" -t localhost/headroom .
 
-made=$(buildah from --pull-never localhost/headroom:0.1.0)
+made=$(buildah from --pull-never localhost/headroom)
 there=$(buildah mount "$made")
 echo "127.0.0.1 localhost" >"$there/etc/hosts" # a runtime's doing
 mkdir -p "$root"

@@ -66,7 +66,7 @@ def test_free_seats_say_what_fits() -> None:
 
 def test_a_seat_out_of_use_says_why() -> None:
     hover = node_seats.figure([node("n", "", cordoned=True)]).to_dict()["data"][0]["customdata"][1][0]
-    assert hover.endswith("nobody holds it; the node is cordoned")
+    assert hover.endswith("no pod holds it; the node is cordoned")
 
 
 def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:

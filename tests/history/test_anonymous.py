@@ -263,7 +263,7 @@ def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith(f"{target}: 24 nodes, 133 pods")
     with pytest.raises(SystemExit):
         main(["overview", str(target)])
-    assert capsys.readouterr().out.startswith("5 of 20 workloads could not be rolled out now.")
+    assert capsys.readouterr().out.startswith("5 of 20 workloads would get stuck if changed now.")
     assert read_cluster(str(target)).source == name
 
 

@@ -14,6 +14,9 @@ from tests.house.check import Check
 
 _LINK: Final = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s]+)\)")
 _TARGET: Final = re.compile(r"`make ([a-z-]+)")
+_PATH: Final = re.compile(r"`((?:planner|pages|tests|docs|deploy|headroom_planner)/[\w./-]*\w/?|[\w/]+\.py)`")
+_MODULE: Final = re.compile(r"`((?:planner|tests)(?:\.\w+)+)`")
+_ARCHIVE: Final = Path("CHANGELOG-0.1.md")
 _NAMES: Final = r"`planner/[\w/]+\.py` `[\w.]+`(?:, `[A-Za-z_][\w.]*`)*"
 _PLACE: Final = re.compile(rf"^\| (?P<rule>[^|]+) \| (?P<places>{_NAMES}(?:, {_NAMES})*) \|$", re.MULTILINE)
 _OF_A_MODULE: Final = re.compile(r"`(planner/[\w/]+\.py)` ((?:(?:, )?`[A-Za-z_][\w.]*`)+)")
@@ -32,7 +35,7 @@ ACTORS: Final = {
     "kubelet": "kubelet", "scheduler": "kube-scheduler", "keda": "KEDA", "vpa": "VerticalPodAutoscaler",
     "scale-up": "adding nodes", "scale-down": "taking nodes away", "descheduler": "descheduler", "upgrades": "node upgrades",
     "spot": "spot loss", "people": "other people, GitOps", "webhooks": "admission webhooks", "operators": "operators",
-    "argo": "Argo Rollouts'", "new-pods": "pods that somebody makes", "leases": "leases",
+    "argo": "Argo Rollouts'", "new-pods": "pods that are made meanwhile", "leases": "leases",
     "drivers": "drivers of devices", "queues": "Kueue", "other-queues": "Volcano",
 }  # fmt: skip
 
@@ -54,6 +57,51 @@ def _dead_links(path: Path) -> Iterator[str]:
     for number, target in _numbered(path, _LINK):
         if not (ROOT / path.parent / target.split("#")[0]).exists():
             yield f"{path}:{number} {target}"
+
+
+def _living() -> list[Path]:
+    """All but the archive: that tells of paths as they were."""
+    return [path for path in documents() if path != _ARCHIVE]
+
+
+@cache
+def _places() -> frozenset[str]:
+    """Every file, every folder, and a file by the end of its path, as ``rollout/queue.py``."""
+    files = project_files()
+    folders = {parent.as_posix() for path in files for parent in path.parents}
+    ends = {"/".join(path.parts[place:]) for path in files for place in range(len(path.parts))}
+    return frozenset(folders | ends)
+
+
+def _is_module(name: str) -> bool:
+    """Whether ``planner.rollout.wording`` or ``planner.ground.errors.HeadroomError`` is there."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        path, names = "/".join(parts[:end]), parts[end:]
+        for module in (f"{path}.py", f"{path}/__init__.py"):
+            if module in _places():
+                return not names or re.search(rf"\b{names[0]}\b", _text(module)) is not None
+    return "/".join(parts) in _places()
+
+
+def _gone(path: Path) -> Iterator[str]:
+    for number, name in _numbered(path, _PATH):
+        if name.rstrip("/") not in _places():
+            yield f"{path}:{number} {name}"
+    yield from (f"{path}:{number} {name}" for number, name in _numbered(path, _MODULE) if not _is_module(name))
+
+
+def _guides() -> list[Path]:
+    return [path for path in documents() if path.parent == Path("docs") and path.name != "README.md"]
+
+
+def _without_ends(path: Path) -> Iterator[str]:
+    _, first, *_ = [block for block in _text(path).split("\n\n") if block.strip()]
+    if not first.startswith("For people "):
+        yield f"{path} doesn't begin with whom it is for: {first[:60]}"
+    last = _text(path).rstrip().rpartition("\n\n")[2]
+    if not re.match(r"Where next: \[", last):
+        yield f"{path} doesn't end with where to go next: {last[:60]}"
 
 
 def _indexed() -> list[Path]:
@@ -133,6 +181,8 @@ def _nobodys(line: str) -> Iterator[str]:
 
 CHECKS: Final = (
     Check(holds="a link between files leads somewhere", subjects=documents, faults=_dead_links),
+    Check(holds="a path or module named in a document is there", subjects=_living, faults=_gone),
+    Check(holds="a document begins with its readers and ends with where next", subjects=_guides, faults=_without_ends),
     Check(holds="a document is in the index", subjects=_indexed, faults=_missing_in_index),
     Check(holds="a make target named in a document is one", subjects=documents, faults=_no_targets),
     Check(holds="a rule is where docs/where-is.md says", subjects=_rows, faults=elsewhere),

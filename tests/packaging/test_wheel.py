@@ -87,7 +87,7 @@ def test_metadata_says_what_is_needed(wheel: Path) -> None:
 def test_commands_answer_from_it(environment: Path, tmp_path: Path) -> None:
     told = command(environment, "overview", "demo", cwd=tmp_path)
     assert told.returncode == 0, told.stderr
-    assert told.stdout.startswith("5 of 20 workloads could not be rolled out now.")
+    assert told.stdout.startswith("5 of 20 workloads would get stuck if changed now.")
     where = subprocess.run(
         [environment / "bin/python", "-c", "import headroom_planner; print(headroom_planner.__file__)"], cwd=tmp_path, capture_output=True, text=True, check=True
     )  # fmt: skip

@@ -36,7 +36,7 @@ def test_the_month_is_priced_by_pool_and_way_of_buying_and_what_is_idle() -> Non
     assert table.loc["gpu-t4", "Bill $/month"] == pytest.approx(6 * 0.857514 * 730 * 0.7)
     assert table.loc["gpu-l4-spot", "Of that GPUs"] == pytest.approx(0.1951 * 730)
     assert "Prices are of 2026-07-16" in said(app)
-    assert "$36,972 a month for 24 nodes; nobody requests $4,974 of it (13%)" in said(app)
+    assert "$36,972 a month for 24 nodes; $4,974 of it isn't requested (13%)" in said(app)
 
 
 def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
@@ -47,7 +47,7 @@ def test_without_pods_the_bill_is_known_and_whose_it_is_is_not() -> None:
     assert {("The bill", "$36,972"), ("Idle", "not known"), ("Idle GPUs", "not known"), ("List price", "$38,390")} <= {
         (one.label, one.value) for one in app.metric
     }
-    assert "$36,972 a month for 24 nodes; whose they are and what of them nobody requests isn't known" in said(app)
+    assert "$36,972 a month for 24 nodes; without pods neither owners nor idle cost are known" in said(app)
     table = next(one.value for one in app.dataframe if "Share" in one.value)
     assert table[["Share", "$/month"]].values.tolist() == [["not known", 36_971.90]]
     app.session_state["part"] = "Pools"
@@ -82,7 +82,7 @@ def _free() -> None:
 def test_a_bill_of_nothing_is_a_bill() -> None:
     app = AppTest.from_function(_free).run()
     assert not app.exception
-    assert "$0 a month for 1 node; nobody requests $0 of it: CPU $0, memory $0." in said(app)
+    assert "$0 a month for 1 node; $0 of it isn't requested: CPU $0, memory $0." in said(app)
 
 
 def test_prices_are_given_by_pool_where_a_page_asks_for_them() -> None:

@@ -82,7 +82,7 @@ def test_pools_have_bars_and_limits_typed_in_the_link() -> None:
 def test_without_limits_growth_is_unknown() -> None:
     app = visit("headroom", full(), pool_facts="true")
     assert list(table(app, "Limits")["Limits"]) == ["unknown"]
-    assert "Nobody says yet" in said(app)
+    assert "Pools' limits aren't known yet" in said(app)
 
 
 def test_a_typed_shape_says_number_place_and_what_stops_the_next() -> None:

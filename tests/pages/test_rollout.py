@@ -207,10 +207,12 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     app = visit("rollout", None, **asked, **COSTS)
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
     said_of_node = said(visit("rollout", None, **asked))
-    assert "$438 a month: pods stay on it" in said_of_node, "batch/trainer takes the place that it leaves free"
+    assert "$438 a month: it stays in use afterwards" in said_of_node, (
+        "batch/trainer takes the place that it leaves free"
+    )
     table = next(one.value for one in app.dataframe if "Today" in one.value)
     row = table[table["Strategy"] == "Surge 1"].iloc[0]
-    assert (row["Today"], row["Lowest Ready"], row["Extra GPUs"]) == ("✗ Stuck: hold and wait", "6 of 6", "1")
+    assert (row["Today"], row["Lowest Ready"], row["Extra GPUs"]) == ("✗ Stuck: waits for itself", "6 of 6", "1")
     assert row["$/month on demand"] == pytest.approx(438.19, abs=0.01)
     assert len(table) < 48
     next(one for one in app.toggle if one.label == "Every strategy").set_value(True).run()

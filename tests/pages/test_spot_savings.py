@@ -94,7 +94,7 @@ def test_a_pool_without_gpus_has_no_price_per_gpu() -> None:
     ("query", "words"),
     [
         ({"base_nodes": "7"}, "7 of 6 nodes"),
-        ({"committed_nodes": "1"}, "nobody says at which price"),
+        ({"committed_nodes": "1"}, "their price isn't given"),
         ({"hazard_low_per_hour": "0.5"}, "not in order"),
         ({"availability": "lots"}, "The link asks for availability"),
         ({"work": "leisure"}, "The link asks for work"),

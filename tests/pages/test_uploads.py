@@ -106,7 +106,7 @@ def test_what_is_good_in_a_damaged_file_is_read_and_the_rest_is_said(name: str) 
     [box] = [one for one in boxes if "could not be used" in one]
     assert f"△ Read {read}. 1 part could not be used:" in box
     assert lost in box
-    assert re.search(r"the copy is complete\.|near that place\.", box), "how to mend it"
+    assert re.search(r"the copy is complete\.|near that place\.", box), "how to fix it"
     app = upload(visit("drift"), data, name)
     assert not app.exception
     said = [str(one.value).replace("\\", "") for one in (*app.error, *app.warning, *app.info)]

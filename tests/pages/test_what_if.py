@@ -34,7 +34,7 @@ def test_nodes_added_stand_beside_today() -> None:
 
 def test_growth_past_the_limit_is_said() -> None:
     app = visit("what_if", full(), changes="add:gpu=2", limits="gpu=2")
-    assert "past what 0 to 2 nodes (typed) allows" in said(app)
+    assert "above the pool's limit: 0 to 2 nodes (typed)" in said(app)
 
 
 def test_a_drain_names_budgets_and_pods_without_a_place() -> None:

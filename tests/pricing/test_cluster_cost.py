@@ -33,7 +33,7 @@ def test_one_node_with_half_of_it_requested() -> None:
     assert found.usd_per_month == pytest.approx(0.857514 * 730 * 0.7)
     assert (
         str(found.sentence)
-        == "$438 a month for 1 node; nobody requests $83.02 of it (19%): GPUs $0, CPU $83.02, memory $0"
+        == "$438 a month for 1 node; $83.02 of it isn't requested (19%): GPUs $0, CPU $83.02, memory $0"
     )
 
 

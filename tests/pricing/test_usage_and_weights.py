@@ -34,7 +34,7 @@ def test_the_demo_as_opencost_counts_it(snapshot: Snapshot) -> None:
     assert by_name(used)["prod"] == 28_981.80
     assert by_name(used)["idle"] == pytest.approx(4_967.87, abs=0.011)
     assert used.bill_usd_per_month == plain.bill_usd_per_month
-    assert "nobody requests or uses $4,968 of it" in str(used.sentence)
+    assert "$4,968 of it isn't requested or used" in str(used.sentence)
     assert any("usage is of one moment (metrics-server), of 131 of 131 pods" in note for note in used.notes)
 
 

@@ -88,9 +88,8 @@ def test_a_what_if_stands_beside_today() -> None:
 def test_openbs_sentence_is_the_honest_measure() -> None:
     answer = capacity_left.capacity(demo.read_large())
     assert str(answer.sentence) == (
-        "2,221 of 6,212 GPUs are free: room for 1,310 more pods of 1 GPU or 459 more pods of 2 GPUs with the usual CPU and "
-        "memory beside each GPU, and for none of 4 or 8; of ml/job-036-04908, which asks for 4 GPUs a pod and less beside "
-        "them, 56 more fit"
+        "2,221 of 6,212 GPUs are free. 1,310 more pods of 1 GPU or 459 more pods of 2 GPUs fit with the usual CPU and "
+        "memory beside each GPU, none of 4 or 8; 56 more pods of ml/job-036-04908 (4 GPUs and less CPU or memory) do"
     )
 
 

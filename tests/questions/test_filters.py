@@ -138,7 +138,7 @@ def test_every_list_says_that_it_is_filtered_and_what_is_hidden(question: Any) -
 
 def test_the_overview_counts_only_what_is_listed() -> None:
     found = overview.answer(DEMO, overview.OverviewSettings(filter=Filter(namespaces=("prod",))))
-    assert str(found.sentence) == "1 of 7 workloads in namespace prod could not be rolled out now; 13 hidden."
+    assert str(found.sentence) == "1 of 7 workloads in namespace prod would get stuck if changed now; 13 hidden."
     assert found.node_count == len(DEMO.nodes)  # the whole cluster's
 
 

@@ -45,7 +45,7 @@ def test_totals_are_the_sums_of_the_clusters() -> None:
         assert both.clusters == ("demo", "b")
     lines = {(line.model, line.resource): line.free for line in overviews.overview(demo.read()).gpus}
     assert {(one.gpu_model, one.resource): one.free for one in one.models} == lines
-    assert "10 of 40 workloads could not be rolled out now" in str(two.sentence)
+    assert "10 of 40 workloads would get stuck if changed now" in str(two.sentence)
 
 
 def test_the_same_workload_in_several_clusters_says_what_differs() -> None:

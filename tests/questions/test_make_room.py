@@ -108,7 +108,7 @@ CORDON_GIVEN_BACK = ("cordon", "uncordon")
 @pytest.mark.parametrize(
     ("now", "does", "why"),
     [
-        ({"CORDONED": "node/n0\nnode/n1"}, NOTHING_DONE, "cordoned by somebody else"),
+        ({"CORDONED": "node/n0\nnode/n1"}, NOTHING_DONE, "cordoned by another user"),
         ({"WAITS": "n1"}, NOTHING_DONE, "none of them waits any more"),
         ({"REFUSES": "Forbidden"}, CORDON_GIVEN_BACK, "Error from server (Forbidden)"),
         ({"READY": "3"}, CORDON_GIVEN_BACK, "not 4 Ready in time: Deployment/ml/a"),

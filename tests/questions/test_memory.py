@@ -108,7 +108,7 @@ def test_a_request_that_fits_rolls_out_and_cures() -> None:
     assert answer.rollout.verdict is Verdict.COMPLETES
     assert [one.code for one in answer.cured] == ["memory-evicted-first-within-limit"]
     assert answer.caused == ()
-    assert "the first to go becomes dev/bare (was dev/api-1-a)" in answer.sentence
+    assert "the first pod to be evicted becomes dev/bare (was dev/api-1-a)" in answer.sentence
     assert json.loads(answer.command.split(" -p ")[1].strip("'"))["spec"]["template"]
 
 

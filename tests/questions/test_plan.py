@@ -96,7 +96,7 @@ def test_plan_and_rollout_say_the_same_of_nodes_that_pods_stay_on() -> None:
     assert "kept, " in price
     is_kept, price = same_price(replace(snapshot(node(t4.name), running, waits), nodes=(t4,)))
     assert is_kept, "the pod that waits stays on one of them"
-    assert price == "$438 a month, $0.23 for one rollout: pods stay on 1 of them"
+    assert price == "$438 a month, $0.23 for one rollout: 1 of them stays in use afterwards"
 
 
 def lent(plan: PlanAnswer, turn: Turn) -> list[Measure]:
@@ -175,7 +175,7 @@ def test_no_node_is_sold_where_others_can_lend_for_a_while() -> None:
     assert (found.nodes, found.ready_free, found.ready_all) == (1, 17, 18)
     why = {one.workload: str(one.why) for one in found.left}
     assert why["Deployment/llm-lab/llm-canary"].startswith(
-        "needs 1 more node in gpu-a100 (2 → 3), past its maximum of 2"
+        "needs 1 more node in gpu-a100 (2 → 3), above its maximum of 2"
     )
 
 
@@ -252,7 +252,7 @@ def test_no_more_nodes_than_a_pool_may_have() -> None:
     assert "gpu-a100" not in [one.pool for one in found.measures if one.kind is MeasureKind.NODES]
     why = {one.workload: str(one.why) for one in found.left}
     assert (
-        why["Deployment/llm-lab/llm-canary"] == "needs 1 more node in gpu-a100 (2 → 3), past its maximum of 2 (typed)"
+        why["Deployment/llm-lab/llm-canary"] == "needs 1 more node in gpu-a100 (2 → 3), above its maximum of 2 (typed)"
     )
 
 

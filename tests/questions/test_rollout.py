@@ -184,7 +184,7 @@ def test_the_demo_at_a_glance() -> None:
     found = overviews.overview(DEMO)
     lines = {line.workload: line for line in found.workloads}
     stuck = [line for line in found.workloads if line.verdict is Verdict.STUCK]
-    assert str(found.sentence) == f"{len(stuck)} of {len(lines)} workloads could not be rolled out now."
+    assert str(found.sentence) == f"{len(stuck)} of {len(lines)} workloads would get stuck if changed now."
     assert lines["Deployment/prod/llm-serve"].reason is Reason.HOLD_AND_WAIT
     assert lines["Deployment/prod/ml-worker"].verdict is Verdict.COMPLETES
     for line in found.workloads:  # counted or simulated, the same as asked one by one

@@ -211,7 +211,9 @@ def test_a_remedys_node_has_its_price() -> None:
     remedies = rollouts.rollout(cluster, Scenario(changes=(change,))).remedies
     node_added = next(one for one in remedies if one.kind is RemedyKind.ADD_NODE)
     once = 0.857514 * (node_added.seconds + 600) / 3600
-    assert remedy_cost(cluster, BOOK, node_added) == "$438 a month: pods stay on it", "batch/trainer, which waits today"
+    assert remedy_cost(cluster, BOOK, node_added) == "$438 a month: it stays in use afterwards", (
+        "batch/trainer, which waits today"
+    )
     going = replace(node_added, is_kept=False, kept_nodes=0)
     assert remedy_cost(cluster, BOOK, going) == f"$438 a month kept, ${once:.2f} for one rollout"
     assert {remedy_cost(cluster, BOOK, one) for one in remedies if one is not node_added} == {""}

@@ -32,7 +32,7 @@ def test_a_heading_has_words_and_no_unit(name: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("verdict", Verdict.NEEDS_GROWTH, "△ Needs growth"), ("reason", Reason.HOLD_AND_WAIT, "hold and wait"),
+        ("verdict", Verdict.NEEDS_GROWTH, "△ Needs growth"), ("reason", Reason.HOLD_AND_WAIT, "waits for itself"),
         ("cause", Cause.OOM_OWN_LIMIT, "OOM-killed at its own limit"), ("severity", Severity.INFO, "note"),
         ("presence", Presence.ABSENT, "– not in the input"), ("speed", Speed.VERY_SLOW, "very slow"),
         ("working_set_bytes", 2**30 * 3 // 2, "1.5 GiB"), ("memory_limit_bytes", 512 * 2**20, "512Mi"),

@@ -33,7 +33,10 @@ LEVERS = {
     RemedyKind.RAISE_QUOTA, RemedyKind.FREE_CAPACITY,
 }  # fmt: skip
 """Ways out that the certificate's levers have, too."""
-PAST = ("past what", "past its limits on")  # of a pool: no plan within the levers, and what `nearest` is about
+PAST = (
+    "above the pool's limit",
+    "above its limits on",
+)  # of a pool: no plan within the levers, and what `nearest` is about
 
 
 DRAWS = 12  # placements in which a number of nodes is tried

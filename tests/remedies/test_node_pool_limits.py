@@ -47,7 +47,7 @@ def test_what_binds_is_named_and_raised(limits: dict[str, str], binding: str, pa
     asked = limited(**limits)
     found = answer(asked, RolloutSettings(workloads=("Deployment/ml/inf",), replicas=2, scale_only=True))
     assert found.verdict is Verdict.STUCK
-    assert f"past its limits on {binding} (Karpenter NodePool)" in str(found.sentence)
+    assert f"above its limits on {binding} (Karpenter NodePool)" in str(found.sentence)
     (way,) = (one for one in found.remedies if one.kind is RemedyKind.ADD_NODE)
     raised = way.steps[0]
     assert json.dumps({"spec": {"limits": patch}}) in raised.commands[0]
@@ -57,7 +57,7 @@ def test_what_binds_is_named_and_raised(limits: dict[str, str], binding: str, pa
     assert way.seconds >= way.arrival_seconds > 0, "a node doesn't come at once"
     scaled = Scenario(changes=(WorkloadChange(workload="Deployment/ml/inf", replicas=2, new_revision=False),))
     every = certificate(asked, scaled, {Lever.NODES}, growing(asked, ()))
-    past = f"past its limits on {binding} (Karpenter NodePool)"
+    past = f"above its limits on {binding} (Karpenter NodePool)"
     assert not every.plans
     assert str(every.nearest) == f"with 1 more node in gpu-nodepool, {past}: 1 plan"
     (left,) = plan(asked, PlanSettings(least_ready_percent=100)).left

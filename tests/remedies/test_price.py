@@ -84,8 +84,8 @@ def test_of_two_nodes_of_which_one_goes_again_one_is_paid_for_all_month() -> Non
     assert (way.extra_nodes, way.kept_nodes, way.is_kept) == (2, 1, True)
     assert way.usd_per_month == pytest.approx(11_824.81, abs=0.01)
     assert way.usd_per_rollout == pytest.approx(9.24, abs=0.01)
-    assert str(way.price) == "$11,825 a month, $9.24 for one rollout: pods stay on 1 of them"
-    assert "pods stay on 1 of them, the other node can go again afterwards; $11,825 a month" in str(way.sentence)
+    assert str(way.price) == "$11,825 a month, $9.24 for one rollout: 1 of them stays in use afterwards"
+    assert "1 of them stays in use afterwards, the other node can be removed; $11,825 a month" in str(way.sentence)
 
 
 @pytest.mark.parametrize(("waiting", "kept"), [(0, 0), (1, 1), (2, 2)])

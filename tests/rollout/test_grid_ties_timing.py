@@ -94,7 +94,7 @@ def test_pods_of_one_size_are_proven() -> None:
     ties = rollouts.rollout(found, RESTART).ties
     assert ties is not None
     assert ties.proven
-    assert str(ties.sentence) == "completes in every placement (proven)"
+    assert str(ties.sentence) == "completes wherever pods are placed (proven)"
 
 
 def _hangs_on_an_old_pod(*unseen: str, seed: int = 0) -> RolloutResult:

@@ -249,7 +249,7 @@ def test_where_not_all_was_asked_for_nobody_knows_of_quotas_and_jobs() -> None:
         "schedule": "0 0 * * *",
         "jobTemplate": {"spec": {"template": {"spec": pod_spec()}}},
     }
-    said = "completes in every placement; whether {} isn't known: none were read"
+    said = "completes wherever pods are placed; whether {} isn't known: none were read"
     for more, lacking in (
         ([], "ResourceQuotas and LimitRanges refuse pods, or Jobs and CronJobs make pods,"),
         ([quota], "LimitRanges refuse pods, or Jobs and CronJobs make pods,"),
@@ -387,7 +387,7 @@ def test_whoever_waits_may_be_tried_and_refused_before_a_place_is_free() -> None
     assert found.ties is not None
     assert (found.ties.proven, str(found.ties.sentence)) == (
         False,
-        f"is stuck in every placement, but seconds may decide otherwise: {AGAIN}",
+        f"is stuck wherever pods are placed, but seconds may decide otherwise: {AGAIN}",
     )
     asked = RolloutSettings(workloads=(WORKER,))
     assert first_answer(snapshot(*beside_another()), asked).ties is None
@@ -529,7 +529,7 @@ def test_where_there_is_room_for_both_it_is_proven() -> None:
     found = ask(*items)
     assert found.verdict is Verdict.COMPLETES
     assert found.ties is not None
-    assert str(found.ties.sentence) == "completes in every placement (proven)"
+    assert str(found.ties.sentence) == "completes wherever pods are placed (proven)"
 
 
 # ── Jobs that are pushed out ─────────────────────────────────────────────────────────────────────────────────────────

@@ -30,7 +30,7 @@ def test_hold_and_wait_with_its_circle() -> None:
     assert found.reason is Reason.HOLD_AND_WAIT
     assert str(found.sentence) == (
         "stuck: the new pod needs 1 nvidia.com/gpu on a node of pool gpu; the only nvidia.com/gpu there is held by the "
-        "old pods, which are kept until a new one is Ready (1 pod more than 1 may run, and none may be missing)"
+        "old pods, which are kept until a new one is Ready (1 replica, maxSurge 1, maxUnavailable 0)"
     )
     assert [e.source for e in found.wait_for] == ["Deployment worker", "new pod", "nvidia.com/gpu", "old pods"]
     assert found.wait_for[-1].target == found.wait_for[0].source

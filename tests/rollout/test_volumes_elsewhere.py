@@ -61,14 +61,14 @@ def test_a_pod_waits_for_a_volume_that_another_node_has() -> None:
     found = asked(*only_room_elsewhere(), bound(), csi_driver())
     assert (found.verdict, found.reason) == (Verdict.STUCK, Reason.VOLUME_ATTACHED)
     assert found.ties is not None
-    assert str(found.ties.sentence) == "is stuck in every placement (proven)"
+    assert str(found.ties.sentence) == "is stuck wherever pods are placed (proven)"
     assert "the volume of claim data" in str(found.sentence)
     assert "node a has it, for pod ml/store-1-0" in str(found.sentence)
     assert [f.code for f in found.findings if f.code == "volume-on-two-nodes"] == ["volume-on-two-nodes"]
     completes = asked(*alone_on_its_node(), bound(), csi_driver())
     assert completes.verdict is Verdict.COMPLETES
     assert completes.ties is not None
-    assert str(completes.ties.outcome) == "completes in every placement"
+    assert str(completes.ties.outcome) == "completes wherever pods are placed"
     assert [f.code for f in completes.findings if f.code == "volume-on-two-nodes"] == []
 
 

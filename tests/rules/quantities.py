@@ -39,7 +39,7 @@ QUANTITIES = (
         name="idle cost",
         scope="of the bill: what no bound pod requests of its node",
         where="Now, Bill, report; costs, trends",
-        patterns=(rf"nobody requests {NUMBER} of it", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), tiles=("Idle",), least=3,
+        patterns=(rf"a month for \d[\d,]* nodes?; {NUMBER} of it isn't requested", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), tiles=("Idle",), least=3,
     ),
     Quantity(
         name="list price",
@@ -48,16 +48,16 @@ QUANTITIES = (
         patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"), tiles=("List price",),
     ),
     Quantity(
-        name="workloads that could not be rolled out",
-        scope="each workload's own rollout with its own strategy, were it changed now, nothing else moving",
+        name="workloads that would get stuck",
+        scope="each workload's own rollout with its own strategy, if it changed now and nothing else moved",
         where="Now, Every workload, Other clusters, report; overview, fleet, report",
-        patterns=(r"\b([\d,]+) of [\d,]+ workloads (?:could not be rolled out now|would get stuck)",), least=4,
+        patterns=(r"\b([\d,]+) of [\d,]+ workloads would get stuck",), least=4,
     ),
     Quantity(
         name="workloads that can be rolled out",
-        scope="each workload's own rollout with its own strategy, were it changed now, nothing else moving",
+        scope="each workload's own rollout with its own strategy, if it changed now and nothing else moved",
         where="Unblock all; plan",
-        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Rollable now",), least=3,
+        patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Can roll out now",), least=3,
     ),
     Quantity(
         name="workloads that restart or fail to start",
@@ -98,7 +98,7 @@ def as_markdown() -> str:
     rows = "".join(f"| {one.name} | {one.scope} | {one.where} |\n" for one in QUANTITIES)
     return f"""# One quantity, one number
 
-Made by `make docs` from `tests/rules/quantities.py`. What has the same name and the same scope is the same number wherever it
+For people who compare figures of two pages. Made by `make docs` from `tests/rules/quantities.py`. What has the same name and the same scope is the same number wherever it
 stands; `tests/rules/test_one_number.py` walks all pages, commands and exports of the demo cluster, and the most used of three others, and compares each figure.
 
 | quantity | of what | where |
@@ -112,4 +112,6 @@ What sounds alike and has another scope, and is called so:
   to a few dollars where it is alone on its nodes.
 - *Spot before losses and after*: *saved* is the difference of prices, *expected* is less interruptions and moves of the price.
 - *Of the on-demand nodes*: what spot would move is on demand today; the bill has the spot nodes too.
+
+Where next: [where each rule stands](where-is.md), [all commands](command-line.md).
 """

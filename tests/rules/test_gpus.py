@@ -406,7 +406,7 @@ def test_idle_tells_slices_and_gpus_apart() -> None:
         ("time slices", 4, 1, 3),
     ]
     assert "0 of 2 held GPUs are held and not used; 0 of 1 held time slice are" in str(found.sentence)
-    assert "Nobody asked for 0 more GPUs and 3 more time slices" in str(found.sentence)
+    assert "Not requested: 0 more GPUs and 3 more time slices" in str(found.sentence)
 
 
 # ── virtual kubelets ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -233,10 +233,10 @@ def test_they_aren_t_all_stuck() -> None:
 def test_the_list_says_what_grows_and_what_does_not() -> None:
     _, found, limits = cluster("alike t4=8")
     said = overview.answer(found, overview.OverviewSettings(), Given(limits=limits)).sentence
-    assert str(said) == "4 of 4 workloads could be rolled out once node pools grow."
+    assert str(said) == "4 of 4 workloads can roll out once node pools grow."
     assert (
         str(overview.answer(found, overview.OverviewSettings(), Given()).sentence)
-        == "4 of 4 workloads could not be rolled out now."
+        == "4 of 4 workloads would get stuck if changed now."
     )
 
 
@@ -262,4 +262,4 @@ def test_the_command_takes_pools_with_and_without_a_workload(
     assert said[0].count("needs_growth") == 2
     with pytest.raises(SystemExit):
         main(["report", str(tmp_path / "cluster.json"), *pools, "--quiet", "--to", str(tmp_path / "review.md")])
-    assert "2 of 7 workloads could be rolled out once node pools grow" in (tmp_path / "review.md").read_text()
+    assert "2 of 7 workloads can roll out once node pools grow" in (tmp_path / "review.md").read_text()

@@ -68,7 +68,7 @@ def test_part_of_the_pool_is_not_more_than_the_pool(name: str) -> None:
 
 
 def test_commitment_needs_its_price() -> None:
-    with pytest.raises(InputError, match="nobody says at which price"):
+    with pytest.raises(InputError, match="price isn't given"):
         make(committed_nodes=2)
     assert make(committed_nodes=2, committed_usd_per_hour=0.5).committed_usd == 2 * 0.5 * 730
 

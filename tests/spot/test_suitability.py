@@ -438,7 +438,7 @@ def test_the_quota_of_spot_gpus_is_named_and_local_ssd_said() -> None:
         ({"eks.amazonaws.com/nodegroup": "a", "topology.kubernetes.io/region": "eu-west-1"}, "Spot Instance Requests", "aws service-quotas"),
         ({"kubernetes.azure.com/agentpool": "a", "topology.kubernetes.io/region": "westeurope"}, "lowPriorityCores", "az vm list-usage"),
         ({"cloud.google.com/gke-nodepool": "a", "topology.kubernetes.io/region": "asia-northeast3"}, "PREEMPTIBLE_CPUS", "gcloud compute"),
-        ({}, "Whose machines these are isn't known", ""),
+        ({}, "The cloud of these machines isn't known", ""),
     ],
     ids=["EKS", "AKS", "GKE without GPUs", "nobody's"],
 )  # fmt: skip

@@ -33,7 +33,7 @@ def test_the_same_change_of_many_is_one_card_and_what_has_none_is_in_the_downloa
     app = AppTest.from_function(_page, default_timeout=120).run()
     assert not app.exception
     said = [one.value.replace("\\", "") for one in app.markdown]
-    assert "makes 7 workloads rollable" in said[0]
+    assert "unblocks 7 workloads" in said[0]
     assert said[1] == "The same for 2. team-1/serve, 3. team-2/serve, 4. team-3/serve and 3 more."
     assert [line.split()[4] for line in app.code[1].value.splitlines()] == [f"team-{i}" for i in range(7)]
     assert app.code[0].value.splitlines()[6].endswith("'alike'-")

@@ -72,7 +72,7 @@ def _shot_children(question: TroubledCase, others: tuple[Hit, ...]) -> Diagnosis
         *how_it_stands(question),
         spec(
             "the kernel kills a whole container since kubelet 1.28 on cgroup v2 unless singleProcessOOMKill is set; a child "
-            f"alone is killed before, on cgroup v1, or by somebody inside{version}"
+            f"alone is killed before, on cgroup v1, or by a program inside the container{version}"
         ),
         *short.evidence,
         behind={"root": short.memory, "wants_memory": True},

@@ -58,7 +58,7 @@ def steps(
             nodes = [f"node/{names[node]}" for node in closed]
             made.append(
                 Step(
-                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that nobody else takes the room",
+                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that no other pod takes the room",
                     commands=(commands.command("kubectl", "cordon", *nodes),),
                     undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
                 )

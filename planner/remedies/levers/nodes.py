@@ -209,7 +209,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
         yield case.remedy(
             RemedyKind.ADD_NODE,
             step.what,
-            f"the strategy stays as it is ({case.at_worst(run)}); {_afterwards(count, kept)}",
+            f"the strategy doesn't change ({case.at_worst(run)}); {_afterwards(count, kept)}",
             run,
             step=step,
             extra_gpus=count * gpu_count(template),
@@ -227,12 +227,13 @@ def _with_nodes(case: StuckRollout, template: Node, count: int, draws: bool) -> 
 
 
 def _afterwards(nodes: int, kept: int) -> str:
-    """What becomes of added nodes: ``pods stay on 1 of them, the other node can go again afterwards``."""
+    """What becomes of added nodes: ``1 of them stays in use afterwards, the other node can be removed``."""
     if not kept:
-        return f"the {plural(nodes, 'node')} can go again afterwards"
+        return f"the {plural(nodes, 'node')} can be removed afterwards"
     if kept == nodes:
-        return f"pods stay on {plural(nodes, 'it', 'them')}"
-    return f"pods stay on {kept:,} of them, the other {plural(nodes - kept, 'node', 'nodes')} can go again afterwards"
+        return plural(nodes, "the node stays in use afterwards", "the nodes stay in use afterwards")
+    stay = f"{kept:,} of them {plural(kept, 'stays', 'stay')} in use afterwards"
+    return f"{stay}, the other {plural(nodes - kept, 'node', 'nodes')} can be removed"
 
 
 def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) -> Remedy:
@@ -245,7 +246,7 @@ def within_limit(remedy: Remedy, pools: Sequence[NodePool], cluster: Cluster) ->
     more = FrozenMap({name: amount * remedy.extra_nodes for name, amount in a_node.items()})
     if raised := limits_raised(pool, used, more):
         sentence = Text(
-            f"{remedy.sentence}; NodePool {pool.name} would be past its limits on {binding_words(pool.binding(used, more))}"
+            f"{remedy.sentence}; NodePool {pool.name} would be above its limits on {binding_words(pool.binding(used, more))}"
         )
         command = commands.chain([*raised.commands, *([] if remedy.command.startswith("#") else [remedy.command])])
         return replace(remedy, sentence=sentence, steps=(raised, *remedy.steps), command=command)

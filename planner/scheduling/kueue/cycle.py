@@ -27,7 +27,7 @@ class CycleStatus(StrEnum):
     ADMITTED = "admitted"
     PREEMPTS = "preempts"
     NO_FIT = "no fit"
-    NO_CANDIDATES = "nobody to preempt"
+    NO_CANDIDATES = "no workload to preempt"
     DEFERRED = "fits once others' preemptions are done"
     SKIPPED = "skipped"
 

@@ -139,7 +139,7 @@ class Holder:
                 progress.tell(*found[1:])
             if time.monotonic() >= glance:  # by the clock: what tells how far it is would never be silent for so long
                 if not is_wanted():
-                    raise UnwantedError("nobody waits for this answer any more")
+                    raise UnwantedError("this answer isn't wanted any more")
                 if time.monotonic() > deadline:
                     raise TimeoutError
                 glance = time.monotonic() + GLANCE_SECONDS
@@ -190,4 +190,4 @@ def value_of(found: tuple[Any, ...]) -> Any:
         case ("other", kind, text):
             _LOG.error("a question failed\n%s", text)
             raise RuntimeError(kind)
-    raise UnwantedError("nobody waits for this answer any more")
+    raise UnwantedError("this answer isn't wanted any more")

@@ -108,7 +108,7 @@ class Pool:
                     break
                 self._free.wait(GLANCE_SECONDS)
                 if not is_wanted():
-                    raise UnwantedError("nobody waits for this answer any more")
+                    raise UnwantedError("this answer isn't wanted any more")
         try:
             return Holder()
         except BaseException:
