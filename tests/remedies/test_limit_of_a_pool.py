@@ -29,7 +29,7 @@ FULL = snapshot(node("a-0", pool="a", gpus=1), deployment("x", ["a-0"], pod_spec
 PENDING = snapshot(node("a-0", pool="a", gpus=1), deployment("x", ["a-0", ""], pod_spec(gpus=1)))
 SCENARIO = Scenario(changes=(WorkloadChange(workload="Deployment/ml/x"),))
 BY_HAND = "it has a fixed size (gcloud node-pools list): a person resizes it"
-PAST = "past what 0 to 1 node (gcloud node-pools list) allows"
+PAST = "above the pool's limit: 0 to 1 node (gcloud node-pools list)"
 
 
 @pytest.mark.parametrize(("limit", "words", "is_within"), [(FIXED, BY_HAND, True), (AT_MOST, PAST, False)])
@@ -58,7 +58,7 @@ def test_a_fixed_size_is_no_limit_to_who_resizes_the_pool_and_a_maximum_is(
         assert [words in said for said in limits] == [True]
     else:
         assert not limits
-        assert "past its maximum of 1" in str(planned.left[0].why)
+        assert "above its maximum of 1" in str(planned.left[0].why)
 
 
 def test_a_pool_of_which_nobody_says_how_far_it_may_grow_has_no_limit() -> None:

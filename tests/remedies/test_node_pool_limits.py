@@ -75,4 +75,4 @@ def test_within_its_limits_nothing_is_raised() -> None:
     assert not any(
         "patch nodepools" in command for one in found.remedies for step in one.steps for command in step.commands
     )
-    assert "past its limits" not in str(found.sentence)
+    assert "above its limits" not in str(found.sentence)
