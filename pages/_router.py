@@ -9,16 +9,14 @@ from planner.ui import as_if, errors, frame, inventory_view, link, live_view, se
 
 # room → its views (file in this folder, title, icon, the questions it answers, the first of which says what it is for)
 PAGES = {
-    "Now": (("overview.py", "Now", "speed", ("overview",)),),
+    "Now": (("overview.py", "Now", "speed", ("overview", "plan", "peak", "what_if", "findings")),),
     "Workloads": (
         ("rollouts.py", "Every workload", "rocket_launch", ("overview",)),
         ("rollout.py", "Rollout", "rocket", ("rollout", "strategies", "strategy_costs", "certificate")),
         ("spot_savings.py", "On spot", "savings", ("savings",)),
-        ("plan.py", "Unblock all", "checklist", ("plan", "peak")),
     ),
     "Capacity": (
         ("headroom.py", "What fits", "event_seat", ("capacity", "seats")),
-        ("what_if.py", "With changes", "alt_route", ("what_if",)),
         ("clusters.py", "Other clusters", "hub", ("fleet", "where")),
     ),
     "Health": (
@@ -30,12 +28,8 @@ PAGES = {
         ("costs.py", "Bill", "payments", ("costs", "idle")),
         ("fleet_savings.py", "What spot saves", "account_tree", ("savings",)),
     ),
-    "Over time": (
-        ("history.py", "History", "timeline", ("trends", "commitments")),
-        ("compare.py", "Compare", "difference", ("diff",)),
-    ),
+    "Over time": (("history.py", "Over time", "timeline", ("diff", "trends", "commitments")),),
     "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),
-    "": (("inventory.py", "What was read", "inventory_2", ("findings",)),),
 }
 
 frame.begin(Path(__file__).with_name("icon.png"))
@@ -44,8 +38,9 @@ pages = {
     for views in PAGES.values()
     for file, title, icon, (first, *_) in views
 }
-page = st.navigation(list(pages.values()), position="hidden")
+page = st.navigation([*pages.values(), *link.moved()], position="hidden")
 sign_in.ask()
+link.forward(page.url_path)
 link.arrive(page.url_path)
 with errors.shown():
     frame.show(PAGES, page, pages, sidebar.show)
@@ -53,6 +48,7 @@ with errors.shown():
         as_if.bar(session.looked_at())
         frame.above(session.cluster(), page.url_path)
         frame.head(PAGES, page, pages)
+        sidebar.dialog()
         page.run()
     else:
         inventory_view.missing()

@@ -7,10 +7,12 @@ from planner.questions.trends import TrendsSettings
 from planner.ui import cache, downloads, errors, history_view, prices, sheet, stored
 from planner.ui.asked import Asked
 
-st.caption("What the snapshots in the store say: when GPUs are full, since when something is stuck, what to commit to.")
 said = st.container()
+moments = stored.since()
+history_view.changed(moments, said)
+history_view.upload()
 if stored.is_there():
-    past = stored.history()
+    past = stored.history(moments[0].taken_at if moments else None)
     newest = [stored.latest(cluster) for cluster in past.clusters]
     given = Given(history=past, others=tuple(newest[1:]), book=prices.book())
     full, since, commit = st.tabs(["When it is full", "Since when", "Commitments"])
@@ -23,7 +25,7 @@ if stored.is_there():
             asked.show("lead_days")
         settings = asked.settings()
         found = cache.answer(trends.answer, newest[0], settings, Given(history=past))
-        history_view.expected(found, said)
+        history_view.expected(found)
         history_view.money(found)
         downloads.answer(trends.QUESTION, newest, settings, found)
     with since, errors.shown():

@@ -22,31 +22,41 @@ from planner.ui import cache, capacity_inputs, errors, link, session
 QUICK_NODES: Final = 500  # above, what takes seconds isn't played unasked, here and on the first page
 
 
-def button(changes: str, *, key: str, label: str = "Suppose it", is_first: bool = False) -> None:
-    """*Suppose it*: every page answers with these changes too from now on. `is_first`: the one to press on its page."""
-    st.button(
-        label, key=f"suppose-{key}", icon=":material/alt_route:", on_click=_suppose, args=(changes,), type="primary" if is_first else "secondary",
+def button(
+    changes: str, *, key: str, label: str = "Suppose it", is_first: bool = False, in_dialog: bool = False
+) -> None:
+    """*Suppose it*: every page answers with these changes too from now on. `is_first`: the one to press on its page; `in_dialog`: which
+    closes then."""
+    pressed = st.button(
+        label, key=f"suppose-{key}", icon=":material/alt_route:", on_click=_pressed, args=(changes, in_dialog), type="primary" if is_first else "secondary",
         help="Every page then answers as if this were done. Nothing changes in the cluster.",
     )  # fmt: skip
+    if pressed and in_dialog:
+        st.rerun()
+
+
+def _pressed(changes: str, in_dialog: bool) -> None:
+    suppose(changes)
+    if in_dialog:
+        link.close_dialog()
 
 
 def bar(today: Snapshot) -> None:
     """The bar, while something is supposed: each change, what all of them come to, and the way back."""
-    text = _text()
-    if not text:
+    linked = _take_up()
+    if not linked:
         return
     with st.container(border=True, key="as_if_bar", gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.markdown("**As if**", width="content")
             chips = st.container(horizontal=True, vertical_alignment="center", gap="xsmall", width="content")
-            with st.popover("Edit", icon=":material/edit:", type="tertiary"):
-                st.text_input("Changes, in their order", key=link.AS_IF, help="Separated by ; as --change takes them.")
-            st.page_link(
-                "what_if.py", label="Before and after", icon=":material/compare_arrows:", query_params={"changes": text}
+            st.button(
+                "Before and after", key="as_if_open", icon=":material/compare_arrows:", type="tertiary",
+                on_click=link.open_dialog, args=("changes",),
             )  # fmt: skip
-            st.button("Clear", key="as_if_clear", icon=":material/close:", type="tertiary", on_click=_write, args=((),))
+            st.button("Clear", key="as_if_clear", icon=":material/close:", type="tertiary", on_click=write, args=("",))
         try:
-            changes = parse_changes(text)
+            changes = parse_changes(linked)
             _chips(chips, changes)
             _effect(today, changes)
         except HeadroomError as error:
@@ -54,24 +64,27 @@ def bar(today: Snapshot) -> None:
             st.caption("Every page answers for the cluster as it is.")
 
 
-def _text() -> str:
+def text() -> str:
+    """What is supposed."""
+    return str(st.session_state.get(link.AS_IF) or "")
+
+
+def _take_up() -> str:
     """What is supposed: as the link says it when one arrives, and in the link from then on, on whatever page."""
     if link.AS_IF not in st.session_state and link.AS_IF in st.query_params:
         st.session_state[link.AS_IF] = st.query_params[link.AS_IF]
-    link.keep({link.AS_IF})  # though its field isn't drawn on a page
-    text = str(st.session_state.get(link.AS_IF) or "")
-    if text and st.query_params.get(link.AS_IF) != text:
-        st.query_params[link.AS_IF] = text
-    elif not text and link.AS_IF in st.query_params:
+    if text() and st.query_params.get(link.AS_IF) != text():
+        st.query_params[link.AS_IF] = text()
+    elif not text() and link.AS_IF in st.query_params:
         del st.query_params[link.AS_IF]
-    return text
+    return text()
 
 
 def _chips(place: DeltaGenerator, changes: Sequence[Change]) -> None:
     for number, change in enumerate(changes):
         others = (*changes[:number], *changes[number + 1 :])
         place.button(
-            f"{words.literal(_said(change))} ✕", key=f"as_if-{number}", on_click=_write, args=(others,),
+            f"{words.literal(_said(change))} ✕", key=f"as_if-{number}", on_click=write, args=(text_of(others),),
             help="Don't suppose it",
         )  # fmt: skip
 
@@ -116,12 +129,12 @@ def _said(change: Change) -> str:
     return f"{change.kind} {name}" + (f" {value}" if value else "")
 
 
-def _suppose(text: str) -> None:
+def suppose(changes: str) -> None:
     """Suppose these beside what is supposed; for callbacks."""
-    now = str(st.session_state.get(link.AS_IF) or "")
-    held = now.split(";")
-    st.session_state[link.AS_IF] = ";".join([*filter(None, held), *(one for one in text.split(";") if one not in held)])
+    held = text().split(";")
+    write(";".join([*filter(None, held), *(one for one in changes.split(";") if one not in held)]))
 
 
-def _write(changes: Sequence[Change]) -> None:
-    st.session_state[link.AS_IF] = text_of(changes)
+def write(changes: str) -> None:
+    """Suppose these and nothing else; for callbacks."""
+    st.session_state[link.AS_IF] = changes

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import streamlit as st
 
 from planner.capacity import room
-from planner.capacity.beside_today import WhatIfAnswer
-from planner.capacity.drain import DrainResult
 from planner.capacity.filters import ALL, Kept
 from planner.capacity.fragmentation import Fragments
-from planner.capacity.gpu_lines import gpu_figures
 from planner.capacity.headroom import Fit, stops, where
 from planner.capacity.left import CapacityAnswer
 from planner.figures import capacity_pools, capacity_stranded
@@ -23,9 +19,9 @@ from planner.ground.vocabulary import CPU, MEMORY
 from planner.inventory.pool_limits import UpgradeSettings, UpgradeStrategy
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.questions import capacity, what_if
+from planner.questions import capacity
 from planner.questions.capacity import CapacitySettings
-from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, sheet, tables, tiles
+from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, sheet, tables
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
@@ -256,125 +252,3 @@ def download(
     """The answer as a versioned document, and what fits as rows; with the shape as it was typed."""
     asked = replace(settings, shapes=(shape,) if shape else ())
     downloads.answer(capacity.QUESTION, snapshot, asked, replace(answer, shapes=tuple(typed)))
-
-
-# ── what if ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-@errors.part
-def steps(answer: WhatIfAnswer) -> None:
-    """The answer in a sentence, then each change: what it came to, who is held back, who finds no place."""
-    through = all(step.is_done for step in answer.steps)
-    box = st.success if through and not any(change.before == "completes" for change in answer.verdicts) else st.warning
-    title = "✓ Every change gets through" if through else "△ Not every change gets through"
-    box(words.literal(words.sentence(answer.sentence)), title=title)
-    for place, step in enumerate(answer.steps, start=1):
-        with st.container(border=True):
-            st.markdown(f"{step.mark} **{place}. {words.literal(str(step.change))}**")
-            st.markdown(words.literal(words.sentence(step.sentence)))
-            if step.drain is not None:
-                _drain(step.drain, place)
-
-
-def _drain(drain: DrainResult, place: int) -> None:
-    findings.show(drain.findings)
-    held = [
-        {"pod": one.pod, "workload": one.workload, "node": one.node, "budget": one.budget or "none", "why": one.why}
-        for one in drain.held_back[:_SHOWN_HELD]
-    ]
-    waiting = [
-        {"workload": one.workload, "pods": one.count, "waited before": one.before, "kube-scheduler says": one.message}
-        for one in drain.unplaced
-        if one.count > one.before
-    ]
-    for title, key, rows, said in (
-        ("Held back", "held", held, f"{words.count(len(drain.held_back), 'pod')} held back by disruption budgets"),
-        ("Find no other node", "unplaced", waiting, f"{words.count(len(waiting), 'workload')} whose pods find no node"),
-    ):
-        if rows:
-            st.caption(title)
-            tables.show(rows, alt=said, key=f"{key}-{place}", within=_FRAMED_PIXELS)
-
-
-@errors.part
-def beside(answer: WhatIfAnswer) -> None:
-    """Today and then, side by side: key figures, pools, what fits, verdicts that change."""
-    sides = (("Today", answer.before), ("Then", answer.after))
-    now, then = ({name: pair[place] for name, pair in _values(answer).items()} for place in range(2))
-    for column, (name, _), values, base in zip(st.columns(2, gap="large"), sides, (now, then), ({}, now), strict=True):
-        with column:
-            st.header(name)
-            _figures(values, base)
-    unit = answer.before.resource
-    _money(answer)
-    widest = max(
-        (sum(capacity_pools.parts(line, unit)) for one in (answer.before, answer.after) for line in one.pools),
-        default=0,
-    )
-    for column, (name, capacity_answer) in zip(st.columns(2, gap="large"), sides, strict=True):
-        with column:
-            if capacity_pools.shown(capacity_answer.pools, unit):
-                st.caption(f"{capacity_pools.noun(capacity_answer.pools, unit)} by node pool, {name.lower()}")
-                drawn = capacity_pools.figure(capacity_answer.pools, unit)
-                drawn["layout"]["xaxis"]["range"] = [0, widest * 1.08]  # both sides on one scale
-                charts.show(drawn, key=f"pools-{name}", alt=capacity_pools.alt(capacity_answer.pools, unit))
-    changed = [fit_change for fit_change in answer.fits if fit_change.before != fit_change.after]
-    st.header("What fits, where it changes")
-    tables.show(
-        [
-            {
-                "shape": _first_of([one.shape for one in some]), "today": some[0].before, "then": some[0].after,
-                "difference": some[0].after - some[0].before,
-            }
-            for some in alike(changed, lambda one: (one.before, one.after))
-        ],
-        alt=f"How many more pods fit changes for {words.count(len(changed), 'shape')}",
-        empty="As many more of every shape fit.",
-    )  # fmt: skip
-    if answer.completing_after is None:
-        return
-    st.header("Rollouts that go otherwise")
-    if answer.unknown_before or answer.unknown_after:
-        st.caption(
-            f"△ Not known of {words.count(answer.unknown_before or 0, 'rollout')} today, {answer.unknown_after:,} then."
-        )
-    if answer.verdicts:
-        sheet.table(what_if.QUESTION, answer, "verdicts")
-    else:
-        st.caption("Every workload's rollout goes as today.")
-
-
-def _money(answer: WhatIfAnswer) -> None:
-    """What the cluster costs, today and then: *The bill* of the room Money."""
-    today, then = answer.usd_per_month_before, answer.usd_per_month_after
-    if today is None or then is None:
-        st.caption("△ What it costs isn't known: some node has no price.")
-        return
-    with st.grid(min_column_width=200):
-        tiles.show("The bill, today", words.usd(today))
-        changed = None if words.usd(then) == words.usd(today) else words.usd(then - today)
-        st.metric("The bill, then", words.usd(then), changed, "inverse", border=True, height="stretch")
-
-
-_WORSE = ("Pods waiting", " out of use")  # the more, the worse
-
-
-def _figures(values: dict[str, int], base: dict[str, int]) -> None:
-    with st.grid(min_column_width=150):
-        for name, value in values.items():
-            if not base:  # a line under it as on the other side, so that both stand level
-                tiles.show(name, value, "now")
-                continue
-            good: Literal["inverse", "normal"] = "inverse" if name.endswith(_WORSE) else "normal"
-            st.metric(name, f"{value:,}", delta=value - base[name], delta_color=good, border=True, height="stretch")
-
-
-def _values(answer: WhatIfAnswer) -> dict[str, tuple[int, int]]:
-    """Each figure today and then."""
-    now, then = (sum(line.pool.node_count for line in side.pools) for side in (answer.before, answer.after))
-    values = {"Nodes": (now, then)}
-    for figure in gpu_figures(answer.before.gpus, answer.after.gpus):
-        if figure.field != "pending":
-            values[figure.name] = figure.today, figure.then
-    values["Pods waiting"] = answer.waiting_before, answer.waiting_after
-    if answer.completing_before is not None and answer.completing_after is not None:
-        values["Rollouts that complete"] = answer.completing_before, answer.completing_after
-    return values

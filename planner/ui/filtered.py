@@ -20,7 +20,7 @@ from planner.rollout.wording import WORD
 from planner.serve.processes.identity import identity
 from planner.ui import cache, capacity_inputs, errors, link
 
-WITHOUT: Final = frozenset({"what_if", "compare", "clusters", "history"})
+WITHOUT: Final = frozenset({"clusters", "history"})
 """Pages about the whole cluster, or about several: nothing of them is filtered."""
 
 _KEPT, _WANTED = "_kept", "_filter"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Container, Sequence
-from typing import Final
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -18,17 +17,6 @@ from planner.questions.wording import SEVERITY
 from planner.ui import cache, filtered, opening, session, tables
 
 GLYPH = {Severity.ERROR: "✗", Severity.WARNING: "△", Severity.INFO: "i"}
-
-ROLLOUTS: Final = frozenset({"deployment-no-room-to-surge", "pod-unschedulable"})
-"""Codes of findings that say of a workload what its own rollout's verdict says in full."""
-
-
-def untold(findings: Sequence[Finding], told: Container[str]) -> list[Finding]:
-    """What is left to say where the workloads of `told` stand with their verdicts: each object once, its gravest finding."""
-    first = {
-        one.object or one.what: one for one in reversed(findings) if not (one.code in ROLLOUTS and one.object in told)
-    }
-    return [finding for finding in findings if first.get(finding.object or finding.what) is finding]
 
 
 def kinds(findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:

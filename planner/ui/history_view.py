@@ -1,4 +1,4 @@
-"""The History page's words, tables and charts."""
+"""*Over time*: what changed, when GPUs are full, since when something is stuck, what to commit to."""
 
 from __future__ import annotations
 
@@ -11,29 +11,70 @@ from planner.figures import commitment_curve, history_gpus
 from planner.ground import words
 from planner.ground.vocabulary import NVIDIA_GPU
 from planner.history.days import Period, TrendLine, money_words
+from planner.history.levels import History
 from planner.history.trend import Outlook
-from planner.questions import commitments
+from planner.kubernetes.records import Snapshot
+from planner.questions import commitments, diff
 from planner.questions.commitments import CommitmentsAnswer
+from planner.questions.question import Given
 from planner.questions.trends import TrendsAnswer
-from planner.ui import charts, link, sheet, tables
+from planner.sources import kubectl
+from planner.ui import cache, capacity_inputs, charts, downloads, errors, link, prices, session, sheet, tables, uploads
+
+Moments = tuple[Snapshot, Snapshot, History | None]
+
+
+@errors.part
+def changed(moments: Moments | None, place: DeltaGenerator) -> None:
+    """What differs between the two moments, in a sentence at `place`: what people changed first; only that."""
+    if moments is None:
+        place.info(
+            "Upload an earlier snapshot below: two are a history, and only what differs is said.",
+            title="? Nothing to compare with",
+        )
+        return
+    first, then, history = moments
+    given = Given(limits=capacity_inputs.stated(then), book=prices.book(), others=(then,), history=history)
+    found = cache.answer(diff.QUESTION.answer, first, diff.DiffSettings(), given)
+    place.info(words.literal(found.sentence), icon=":material/difference:")
+    for note in diff.QUESTION.notes(found):
+        st.caption(words.literal(words.sentence(note)))
+    listed = [one.name for one in diff.QUESTION.listings if one.items(found) and one.name != "numbers"]
+    sheet.parts(diff.QUESTION, found, *listed)
+    if found.numbers:
+        with st.expander("Every number that differs", icon=":material/numbers:"):
+            sheet.table(diff.QUESTION, found, "numbers")
+    downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), found)
+
+
+def upload() -> None:
+    """An earlier snapshot, kept beside the one looked at."""
+    with st.expander("Upload an earlier snapshot", icon=":material/upload_file:"), errors.shown():
+        files = uploads.taken("Upload an earlier snapshot", key="earlier", types=kubectl.UPLOADED)
+        if files:
+            session.keep(earlier := cache.work(kubectl.read_uploads, files))
+            link.forget(["from"])
+            st.query_params["from"] = session.called_beside(earlier)
+            st.rerun()
+
 
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
 
 
-def expected(found: TrendsAnswer, place: DeltaGenerator) -> None:
-    """What is to be expected of the fullest model at `place`, of each; then one model by day."""
+def expected(found: TrendsAnswer) -> None:
+    """What is to be expected of the fullest model, of each; then one model by day."""
     whole = sorted(
         (line for line in found.lines if not line.node_pool and line.period is Period.ALL),
         key=lambda line: (_RANK.get(line.trend.outlook, 2), line.trend.early_weeks or 0.0),
     )
     if not whole:
-        place.info("No node of this history has GPUs.", title="? No GPUs")
+        st.info("No node of this history has GPUs.", title="? No GPUs")
         return
     first = whole[0]
     said = f"{first.gpu_model or first.resource}: {first.sentence}"
     title = words.literal(said)
-    box = {Outlook.FULL: place.warning, Outlook.FILLS: place.warning, Outlook.TOO_SHORT: place.info}.get(
-        first.trend.outlook, place.success
+    box = {Outlook.FULL: st.warning, Outlook.FILLS: st.warning, Outlook.TOO_SHORT: st.info}.get(
+        first.trend.outlook, st.success
     )
     box(
         f"{words.count(found.snapshots, 'snapshot')} from {words.moment(found.first_at)} to {words.moment(found.last_at)}.",

@@ -33,6 +33,38 @@ AS_IF: Final = "as_if"
 EVERYWHERE: Final = FILTER | {AS_IF}
 """Parameters of no page and no workload: the filter's (`planner.ui.filtered`), and what is supposed (`planner.ui.as_if`)."""
 
+MOVED: Final[Mapping[str, tuple[str, Mapping[str, str], Mapping[str, str]]]] = {
+    "plan": ("overview.py", {"dialog": "plan"}, {}),
+    "what_if": ("overview.py", {"dialog": "changes"}, {"changes": AS_IF}),
+    "compare": ("history.py", {}, {}),
+    "inventory": ("overview.py", {"dialog": "cluster"}, {}),
+}
+"""Pages of earlier releases → where what they said stands now: its page, parameters that open it there, and what parameters are called."""
+
+
+def moved() -> list[Any]:
+    """A page for each of them, so that a link to it arrives."""
+    return [st.Page(lambda: None, title=path, url_path=path) for path in MOVED]
+
+
+def forward(page: str) -> None:
+    """Send a link to a page of an earlier release to where its answer is now, with its parameters."""
+    page = "what_if" if page == "compare" and "changes" in st.query_params else page  # it was compared with changes too
+    if page in MOVED:
+        file, opens, called = MOVED[page]
+        given = {called.get(name, name): st.query_params.get_all(name) for name in st.query_params}
+        st.switch_page(file, query_params={**given, **opens})
+
+
+def open_dialog(name: str) -> None:
+    """Open the dialog of that name from the next run on; for callbacks."""
+    st.query_params["dialog"] = name
+
+
+def close_dialog() -> None:
+    """Close the dialog from the next run on; for callbacks."""
+    st.query_params.pop("dialog", None)
+
 
 def arrive(page: str) -> None:
     """Before any widget of `page`: a link that names a page's parameters names all of them.

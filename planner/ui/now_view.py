@@ -34,6 +34,7 @@ from planner.ui import (
     capacity_inputs,
     errors,
     filtered,
+    link,
     opening,
     overview_view,
     prices,
@@ -117,7 +118,9 @@ def next_rollout(line: Line, snapshot: Snapshot) -> None:
         if step is not None and step.change:
             as_if.button(step.change, key="rollouts", is_first=True)
         if found is None or found.measures or found.left:
-            st.page_link("plan.py", label="Unblock all", icon=":material/checklist:")
+            st.button(
+                "Suppose all of it", key="plan", icon=":material/checklist:", on_click=link.open_dialog, args=("plan",)
+            )
 
 
 def _first(found: PlanAnswer) -> Measure | None:
@@ -321,4 +324,6 @@ def foot(overview: ClusterOverview, findings: Any) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         taken = f"taken {words.moment(overview.taken_at)}"
         st.caption(f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.", width="content")
-        st.page_link("inventory.py", label="All findings", icon=":material/arrow_forward:")
+        st.button(
+            "All findings", key="findings", icon=":material/arrow_forward:", type="tertiary", on_click=link.open_dialog, args=("cluster",)
+        )  # fmt: skip

@@ -1,9 +1,9 @@
-"""What would unblock all, on its page; what the autoscalers' highest replicas come to."""
+"""What would unblock all, in a dialog of Now; what the autoscalers' highest replicas come to."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -12,11 +12,24 @@ from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doubt_of, price_of
-from planner.questions.question import Given
-from planner.remedies.measures import MeasureKind
+from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doubt_of, narrowed, price_of
+from planner.remedies.measures import Measure, MeasureKind
 from planner.remedies.plan import PlanAnswer
-from planner.ui import as_if, cache, capacity_inputs, downloads, errors, link, opening, sheet, tiles
+from planner.remedies.scripts import in_context, script
+from planner.rollout.answers import Step
+from planner.ui import (
+    as_if,
+    cache,
+    capacity_inputs,
+    downloads,
+    errors,
+    filtered,
+    link,
+    live_view,
+    opening,
+    session,
+    sheet,
+)
 from planner.ui.asked import Asked
 
 _MOST_CARDS = 20  # measures that a person reads; the downloads have all
@@ -31,11 +44,6 @@ _BY_ITSELF = (
 )
 
 
-def given(snapshot: Snapshot) -> Given:
-    """How far pools may grow, and prices, where they can be read."""
-    return capacity_inputs.priced(capacity_inputs.given(snapshot))
-
-
 @errors.part
 def at_the_peak(place: DeltaGenerator, snapshot: Snapshot) -> None:
     """Which rollouts go at their autoscaler's highest replicas, where any has one."""
@@ -45,65 +53,74 @@ def at_the_peak(place: DeltaGenerator, snapshot: Snapshot) -> None:
             place.caption(words.literal(f"At the peak: {peak.sentence}."))
 
 
-def settings() -> PlanSettings:
-    """The budgets; each is in the link."""
-    asked = Asked(PlanSettings)
-    with asked.more("Budgets") as is_drawn:
-        if is_drawn:
-            with st.grid(min_column_width=240, gap="small"):
-                asked.show("least_ready_percent")
-                asked.show("most_nodes", placeholder="no limit")
-                asked.show("most_usd", placeholder="no limit")
-                asked.show("rollouts_per_month", format="%g")
-                asked.show(
-                    "limits", placeholder="gpu-t4=8, web=2-12", help="Limits from a file are given on What fits."
-                )
-    return asked.settings()
+@st.dialog("Suppose all of it", width="large", icon=":material/checklist:", on_dismiss=link.close_dialog)
+def dialog() -> None:
+    """The least that lets every workload roll out, within budgets that are in the link: its steps, and a button that supposes all."""
+    snapshot, said, asked = session.cluster(), st.container(), Asked(PlanSettings)
+    with errors.shown():
+        with asked.more("Budgets") as is_drawn:
+            if is_drawn:
+                with st.grid(min_column_width=200, gap="small"):
+                    for name, more in _BUDGETS.items():
+                        asked.show(name, **more)
+        wanted, given = asked.settings(), capacity_inputs.priced(capacity_inputs.given(snapshot))
+        found = cache.ask_aloud(QUESTION, snapshot, wanted, given)
+    if found is not None:
+        show(snapshot, narrowed(found, filtered.kept(snapshot)), wanted, said)
+
+
+_BUDGETS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "least_ready_percent": {},
+    "most_nodes": {"placeholder": "no limit"},
+    "most_usd": {"placeholder": "no limit"},
+    "rollouts_per_month": {"format": "%g"},
+    "limits": {"placeholder": "gpu-t4=8, web=2-12", "help": "Limits from a file are given on Capacity."},
+}
 
 
 @errors.part
 def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: DeltaGenerator) -> None:
-    """The sentence, at `place`, which tells nodes and money, and three figures, then what to do, in which order, and what is left."""
+    """The sentence and the button at `place`, then the steps, what is left, and the order of rollouts."""
     with place:
         box = st.info if not found.total else st.success if found.ready_all == found.total else st.warning
         box(words.literal(words.sentence(found.sentence)), icon=":material/checklist:")
-    with st.grid(3, min_column_width=170):
-        tiles.share("Can roll out now", found.ready_now, found.total)
-        tiles.share("Without any money", found.ready_free, found.total)
-        tiles.share("With all of the plan", found.ready_all, found.total)
+        if every := ";".join(one.change for one in found.measures if one.change):
+            as_if.button(every, key="all", label="Suppose all of it", is_first=True, in_dialog=True)
     for note in filter(None, (found.price_note, doubt_of(found))):
         st.caption(f"△ {words.literal(note)}")
-    names = ["What to do", "What is left", "In which order to roll out"]
-    do, left, order = link.tabs(names, key="part")
-    with do:
-        if every := ";".join(one.change for one in found.measures if one.change):
-            as_if.button(every, key="all", label="Suppose all of it", is_first=True)
-        if not found.measures:
-            st.caption("Nothing has to be done." if not found.left else "No measure was found.")
-        cards = alike(found.measures)
-        for card in cards[:_MOST_CARDS]:
-            _measures(card)
-        if more := sum(len(card) for card in cards[_MOST_CARDS:]):
-            st.caption(
-                f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
-            )
-    with left:
-        if not found.left:
-            st.caption("✓ Nothing.")
-        else:
-            sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
-        for doubt in found.doubts:
-            st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
-    with order:
-        st.caption(_PLAYED if found.is_order_played else _BY_ITSELF)
-        if found.order:
-            sheet.table(
-                QUESTION, found, "order", is_whole=True, opens=lambda of: opening.rollout(of[1].workload), key="order"
-            )
-            st.caption(opening.SELECT)
-        else:
-            st.caption("No workload can be rolled out.")
+    if not found.measures:
+        st.caption("Nothing has to be done." if not found.left else "No measure was found.")
+    cards = alike(found.measures)
+    for card in cards[:_MOST_CARDS]:
+        _measures(card)
+    if more := sum(len(card) for card in cards[_MOST_CARDS:]):
+        st.caption(
+            f"and {words.count(more, 'more measure')}: all of them, with their commands, are in the downloads below"
+        )
+    if found.measures:
+        downloads.script(lambda: _script(snapshot, found), "unblock-all")
+    if found.left:
+        st.subheader("What is left")
+        sheet.table(QUESTION, found, "left", opens=lambda one: opening.rollout(one.workload), key="left")
+    for doubt in found.doubts:
+        st.caption(f":material/help: {words.literal(words.sentence(doubt.sentence))}")
+    if found.order:
+        with st.expander("In which order to roll out", icon=":material/format_list_numbered:"):
+            st.caption(_PLAYED if found.is_order_played else _BY_ITSELF)
+            sheet.table(QUESTION, found, "order", is_whole=True)
     downloads.answer(QUESTION, snapshot, asked, found)
+
+
+def _script(snapshot: Snapshot, found: PlanAnswer) -> str:
+    """The commands of the measures, in their order, each with how it is undone."""
+    steps = [Step(what=str(one.what), commands=(_as_run(one),), undo=(one.undo,)) for one in found.measures]
+    said = script(str(found.sentence), steps, source=f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}")
+    return in_context(said, live_view.context(snapshot))
+
+
+def _as_run(measure: Measure) -> str:
+    """Its command; of what only holds while another rolls out a comment, at which the script waits."""
+    return f"# {measure.command}" if measure.kind in (MeasureKind.ORDER, MeasureKind.LEND) else measure.command
 
 
 def _measures(card: Sequence[Numbered]) -> None:
@@ -123,7 +140,7 @@ def _measures(card: Sequence[Numbered]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.markdown(f"**{number}.** {words.literal(measure.what)}{limit}  \n{badges}")
             if changes := ";".join(filter(None, (measure.change for _, measure in card))):
-                as_if.button(changes, key=f"measure-{number}")
+                as_if.button(changes, key=f"measure-{number}", in_dialog=True)
             with st.popover("Undo", icon=":material/undo:", type="tertiary"):
                 st.code(words.printable("\n".join(undo)), language=None, wrap_lines=True, height=height)
         if others:

@@ -93,7 +93,7 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
         return asked.settings(workload=(workload.key,), also=also)
     asked.check()
     if "manifest" not in asked.values and not key:
-        what = f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told on What was read"
+        what = f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told under What was read"
         errors.nothing(
             "Nothing to roll out", f"{what}. Paste a manifest under Change to ask about what it would bring", place
         )

@@ -42,7 +42,7 @@ def pick(snapshot: Snapshot) -> str:
     if not keys:
         errors.nothing(
             "Nothing to move to spot",
-            "this snapshot has no Deployment, StatefulSet or Job; whether they were asked for told on What was read",
+            "this snapshot has no Deployment, StatefulSet or Job; whether they were asked for told under What was read",
         )
     return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 

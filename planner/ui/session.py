@@ -164,13 +164,34 @@ def _follow_link() -> None:
         return
     st.session_state[_WRITTEN] = asked
     found = _found(asked)
-    own = kept.find(asked.digest[:_DIGITS]) if found is None else None
-    if isinstance(own, Snapshot):  # given in this browser before its page was loaded again
-        st.session_state[_GIVEN] = (*st.session_state.get(_GIVEN, ()), own)[-_MOST_GIVEN:]
+    if found is None and _recalled(asked.digest):
         found = _found(asked)
     if found is None:
         st.session_state[_WANTED] = asked
     st.session_state[CHOICE] = found
+
+
+def _recalled(digest: str) -> bool:
+    """Whether a snapshot was given in this browser before its page was loaded again; it is given again then."""
+    own, given_before = kept.find(digest[:_DIGITS]), st.session_state.get(_GIVEN, ())
+    if not isinstance(own, Snapshot):
+        return False
+    st.session_state[_GIVEN] = (*(one for one in given_before if one.digest != own.digest), own)[-_MOST_GIVEN:]
+    return True
+
+
+def beside(asked: str) -> dict[str, Snapshot]:
+    """The other snapshots that were given in this session, as a list calls them, each with its digest: by it a link that `asked` for one
+    finds it again after its page was loaded again."""
+    if digest := asked.rpartition("(")[2].removesuffix(")"):
+        _recalled(digest)
+    others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != looked_at().digest]
+    return {called_beside(one): one for one in others}
+
+
+def called_beside(snapshot: Snapshot) -> str:
+    """Its name, when it was taken, and its digest."""
+    return f"{snapshot.source}, {words.moment(snapshot.taken_at)} ({snapshot.digest[:_DIGITS]})"
 
 
 def _linked() -> Wanted:
@@ -272,11 +293,22 @@ def adopt(snapshot: Snapshot) -> Snapshot:
     InputError
         Where it has no node: nothing could be answered for it.
     """
+    keep(snapshot)
+    st.session_state[_NEXT] = snapshot.digest
+    return snapshot
+
+
+def keep(snapshot: Snapshot) -> None:
+    """Have `snapshot` in this session, beside those given before.
+
+    Raises
+    ------
+    InputError
+        Where it has no node: nothing could be answered for it.
+    """
     _check_nodes(snapshot)
     others = [one for one in st.session_state.get(_GIVEN, ()) if one.digest != snapshot.digest]
     st.session_state[_GIVEN] = (*others, snapshot)[-_MOST_GIVEN:]
-    st.session_state[_NEXT] = snapshot.digest
-    return snapshot
 
 
 def _check_nodes(snapshot: Snapshot) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Final
 
 import streamlit as st
 
@@ -15,7 +16,18 @@ from planner.questions.question import Given
 from planner.questions.report import ReportSettings
 from planner.rollout import glossary
 from planner.sources import demo
-from planner.ui import capacity_inputs, filtered, findings, inventory_view, prices, session, sign_in
+from planner.ui import (
+    capacity_inputs,
+    changes_view,
+    filtered,
+    findings,
+    inventory_view,
+    link,
+    plan_view,
+    prices,
+    session,
+    sign_in,
+)
 
 
 def show() -> None:
@@ -24,10 +36,13 @@ def show() -> None:
     with st.sidebar, st.container(gap="xsmall"):
         sign_in.sidebar()
         session.choose()
-        if st.button("Another cluster", icon=":material/upload_file:", key="another-cluster", type="tertiary"):
-            inventory_view.ask()
         if session.wanted() is not None:
             return
+        for label, name, icon in (
+            ("Another cluster", "cluster", "upload_file"),
+            ("Suppose a change", "changes", "alt_route"),
+        ):
+            st.button(label, icon=f":material/{icon}:", key=f"open-{name}", type="tertiary", on_click=link.open_dialog, args=(name,))  # fmt: skip
         snapshot = session.looked_at()
         listed = ((NODE, snapshot.nodes), (POD, snapshot.pods))
         size = [
@@ -44,6 +59,15 @@ def show() -> None:
         _review(snapshot)
         with st.popover("Glossary", icon=":material/menu_book:"):
             st.markdown(glossary.as_markdown())
+
+
+_DIALOGS: Final = {"cluster": inventory_view.dialog, "changes": changes_view.dialog, "plan": plan_view.dialog}
+
+
+def dialog() -> None:
+    """The dialog that the link names: a page that is loaded again has it open still."""
+    if shown := _DIALOGS.get(st.query_params.get("dialog", "")):
+        shown()
 
 
 def _review(snapshot: Snapshot) -> None:

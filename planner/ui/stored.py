@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from math import ceil
 from typing import Final
 
 import streamlit as st
@@ -28,7 +29,7 @@ MADE: Final = (
     "The demo's two earlier moments are made up, to show this page. Your own: `headroom store snapshot` and "
     f"`{VARIABLE}=URL`, a folder or a bucket."
 )
-_PERIODS: Final = {"30 days": 30.0, "90 days": 90.0, "a year": 365.0, "all": None}
+_DAYS: Final = 90  # that trends look back at least
 
 
 def _made() -> str:
@@ -126,8 +127,8 @@ def _seen(url: str, one: StoredSnapshot) -> Snapshot:
     return sign_in.seen(_snapshot(url, one))
 
 
-def history() -> History:
-    """The history that the page looks at: which clusters, how far back; the link holds both.
+def history(back_to: float | None) -> History:
+    """The history that the page looks at, of which clusters, as the link has it: of 90 days, or `back_to` a moment before.
 
     Raises
     ------
@@ -143,10 +144,9 @@ def history() -> History:
         )
     if made := _made():  # of fixed days, and of one cluster: nothing to choose
         return _history(made, (), None)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
-        period = link.segments("Of the last", list(_PERIODS), key="period", default="90 days")
-    url, days = os.environ[VARIABLE], _PERIODS[period]
+    chosen = link.choices("Clusters", clusters(), key="clusters", placeholder="all")
+    url = os.environ[VARIABLE]
+    days = _DAYS if back_to is None else max(_DAYS, ceil((time.time() - back_to) / 86_400))
     try:
         found = _history(url, chosen, days)
     except HeadroomError as whole:
@@ -179,36 +179,31 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
     return tuple(found)
 
 
-def two_moments(*, is_made: bool = True) -> tuple[tuple[Snapshot, Snapshot], History | None] | None:
-    """Two times of one of the store's clusters, as the link has them, and what the store says until the later, which is of
-    all namespaces together: None for somebody who sees some. `is_made`: also of the demo's own, where the newest two stand
-    beside each other at once."""
-    made = _made() if is_made else ""
-    url = made or os.environ.get(VARIABLE, "")
-    if not url or not _clusters(url):
+def since() -> tuple[Snapshot, Snapshot, History | None] | None:
+    """From when until when it is told what changed, as the link has it: between a time of the store and a later one, or from another
+    snapshot that was given in this session until the one looked at; None where there is neither. The history is of all
+    namespaces together: None for somebody who sees some.
+    """
+    given = session.beside(st.query_params.get("from", ""))
+    url = _url()
+    known = _clusters(url) if url else ()
+    if not (known or given):
         return None
-    label = "Two times of the demo" if made else "Two times of the store"
-    is_open = not made and "from" in st.query_params
-    with st.expander(label, icon=":material/history:", expanded=is_open):
-        if made:
-            st.caption(MADE)
-        elif not link.toggle("Compare two times of a cluster", key="two_times"):
-            return None
-        cluster = demo.DEMO_NAME if made else link.select("Cluster of the store", clusters(), key="of_store")
-        every = _snapshots(url, cluster)
-        texts = {names.time_text(stored.taken_at): stored for stored in every}
-        newest_first = list(reversed(texts))
-        before = newest_first[1] if made else None
-        if made:
-            link.name({"from": newest_first[1], "to": newest_first[0]})
-        left, right = st.columns(2)
-        with left:
-            earlier = link.select("From", list(texts), key="from", default=before, is_always=bool(made))
-        with right:
-            later = link.select("To", newest_first, key="to", is_always=bool(made))
-    first, last = sorted((texts[earlier], texts[later]), key=lambda one: one.taken_at)
-    said = _history_until(url, cluster, last.taken_at) if sign_in.sees_all() else None
-    return (_seen(url, first), _seen(url, last)), said
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        cluster = (
+            link.select("Cluster of the store", known, key="of_store", width=220) if len(known) > 1 else "".join(known)
+        )
+        times = {names.time_text(one.taken_at): one for one in (_snapshots(url, cluster) if cluster else ())}
+        newest = list(reversed(times))
+        offered = [*given, *times]
+        link.name({"from": (newest[1:2] or offered)[0], **({"to": newest[0]} if newest else {})})
+        asked = link.select("Changed since", offered, key="from", is_always=True, width=360)
+        if asked in given:
+            ends = sorted((given[asked], session.looked_at()), key=lambda one: one.taken_at)
+            return ends[0], ends[1], None
+        until = link.select("Until", newest, key="to", is_always=True, width=260)
+    ends = sorted((_seen(url, times[one]) for one in (asked, until)), key=lambda one: one.taken_at)
+    return ends[0], ends[1], _history_until(url, cluster, ends[1].taken_at) if sign_in.sees_all() else None
 
 
 def moment() -> None:

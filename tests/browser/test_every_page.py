@@ -66,9 +66,6 @@ def is_asked_for_at_once(visitor: Visitor) -> None:
     ]
 
 
-NO_VERDICT = "What was read"
-
-
 @pytest.mark.parametrize(("width", "screen"), [(390, 844), (1360, 900), (1920, 1080)])
 @pytest.mark.parametrize(("path", "title"), PAGES, ids=lambda one: one or "now")
 def test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high(
@@ -79,10 +76,9 @@ def test_a_page_of_the_demo_begins_with_its_verdict_and_is_two_screens_high(
     visitor.open(path)
     visitor.page.wait_for_function(ALL_DRAWN)
     assert visitor.main().evaluate("main => main.scrollHeight") <= 2 * screen, title
-    if title != NO_VERDICT:
-        box = visitor.main().locator('[data-testid="stAlert"], .st-key-line_rollouts').first.bounding_box()
-        assert box is not None
-        assert box["y"] < FIRST_BOX_PIXELS, title
+    box = visitor.main().locator('[data-testid="stAlert"], .st-key-line_rollouts').first.bounding_box()
+    assert box is not None
+    assert box["y"] < FIRST_BOX_PIXELS, title
 
 
 def every_chart_says_what_it_shows(visitor: Visitor) -> None:

@@ -125,6 +125,7 @@ def test_a_second_upload_stands_beside_the_first(visit: Callable[..., Visitor], 
     visitor.open("inventory")
     upload(visitor, cluster(tmp_path, "one.json", 2))
     expect(side.get_by_text("2 nodes, 2 pods")).to_be_visible()
+    visitor.page.get_by_role("button", name="Another cluster").click()
     upload(visitor, cluster(tmp_path, "two.json", 3, "machine"))
     expect(side.get_by_text("3 nodes, 3 pods")).to_be_visible()
     visitor.settle()
@@ -140,11 +141,11 @@ def test_two_clusters_at_once_and_one_without_nodes_are_refused_and_leave_no_nam
     visitor = visit()
     visitor.open("inventory")
     upload(visitor, cluster(tmp_path, "one.json", 2), cluster(tmp_path, "two.json", 3, "machine"))
-    expect(visitor.main().get_by_text("these are two clusters", exact=False)).to_be_visible()
+    expect(visitor.page.get_by_text("these are two clusters", exact=False)).to_be_visible()
     only_pods = tmp_path / "podsonly.json"
     only_pods.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": worker(1)}))
     upload(visitor, only_pods)
-    expect(visitor.main().get_by_text("it has no nodes", exact=False)).to_be_visible()
+    expect(visitor.page.get_by_text("it has no nodes", exact=False)).to_be_visible()
     assert asked(visitor)["cluster"] == ["demo"]
     upload(visitor, cluster(tmp_path, "good.json", 1))
     expect(visitor.page.get_by_test_id("stSidebar").get_by_text("1 node, 1 pod")).to_be_visible()

@@ -130,7 +130,7 @@ def test_gone_the_pages_say_so_and_show_what_was_known(served: Served, visit: Vi
     served.cluster.cut()
     try:
         expect(visitor.page.get_by_text("Not refreshed for").first).to_be_visible()
-        for page in ("rollout", "costs", "inventory"):
+        for page in ("rollout", "costs", "memory"):
             visitor.open(page)
             expect(visitor.page.get_by_text("What was known is shown").first).to_be_visible()
             expect(visitor.page.get_by_text("1 node").first).to_be_visible()

@@ -146,7 +146,14 @@ def heard(page: Page) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "rollout?workload=Deployment/prod/llm-serve", "inventory", "history", "headroom?cluster=demo"]
+    "path",
+    [
+        "",
+        "rollout?workload=Deployment/prod/llm-serve",
+        "what_if?changes=add:gpu-t4=1",
+        "history",
+        "headroom?cluster=demo",
+    ],
 )
 def test_nothing_of_a_cluster_is_sent_before(window: Callable[..., BrowserContext], url: str, path: str) -> None:
     page = window().new_page()
@@ -230,7 +237,7 @@ def test_who_signed_out_stays_out_over_a_restart(
 
 @pytest.mark.parametrize(("name", "why"), [("bob", "in no group"), ("eve", "isn't of a domain")])
 def test_who_is_not_let_in_hears_why(window: Callable[..., BrowserContext], url: str, name: str, why: str) -> None:
-    page = arrive(window(), url, "inventory")
+    page = arrive(window(), url, "memory")
     frames = heard(page)
     sign_in(page, name)
     expect(page.get_by_text(why)).to_be_visible()
@@ -263,9 +270,9 @@ def test_only_names_of_own_namespaces_are_sent(window: Callable[..., BrowserCont
 def test_a_session_ends_with_its_token(browser: Browser, tmp_path: Path) -> None:
     with signed(tmp_path, seconds=45) as url:
         context = browser.new_context()
-        page = sign_in(arrive(context, url, "inventory"), "ann")
-        expect(page.get_by_role("heading", name="What was read", exact=True)).to_be_visible()
-        expect(page.get_by_role("heading", name="What was read", exact=True)).to_have_count(0)
+        page = sign_in(arrive(context, url, "memory"), "ann")
+        expect(page.get_by_role("heading", name="Health", exact=True)).to_be_visible()
+        expect(page.get_by_role("heading", name="Health", exact=True)).to_have_count(0)
         expect(page.get_by_text("Your time is up")).to_be_visible()
         assert NODE not in page.content()
         sign_in(page, "ann")

@@ -225,9 +225,9 @@ def test_a_change_is_seen_as_it_comes_after_one_click(user: Callable[..., User])
 def test_the_least_that_makes_all_rollable_takes_one_click(user: Callable[..., User]) -> None:
     somebody = user()
     somebody.open()
-    somebody.click(somebody.visitor.main().get_by_test_id("stPageLink").filter(has_text="Unblock all"))
-    somebody.sees(somebody.facts.plan)
-    somebody.verdict_is_first()
+    somebody.click(somebody.visitor.main().get_by_role("button", name="Suppose all of it"))
+    dialog = somebody.visitor.page.get_by_role("dialog")
+    expect(dialog.get_by_text(somebody.facts.plan).first).to_be_visible()
     assert somebody.clicks == 1
 
 

@@ -28,7 +28,7 @@ QUANTITIES = (
         name="the bill",
         scope="all nodes, a month of 730 hours, after negotiated discounts and sustained use, with commitments that cover none; "
         "without cluster fees and disks",
-        where="Now, Bill, What spot saves, Other clusters, With changes, report; costs, savings, fleet, what-if, trends",
+        where="Now, Bill, What spot saves, Other clusters, As if, report; costs, savings, fleet, what-if, trends",
         patterns=(
             rf"{NUMBER} a month for \d[\d,]* nodes", rf"{NUMBER} a month; [$\d,]+ of it isn't requested", rf"of the {NUMBER} a month: \d", rf"add up to the bill, {NUMBER},",
             rf"; {NUMBER} a month\.$", rf"instead of {NUMBER}\.$", r"^cost_with_sustained_use,,([\d.]+),USD/month",
@@ -56,7 +56,7 @@ QUANTITIES = (
     Quantity(
         name="workloads that can be rolled out",
         scope="each workload's own rollout with its own strategy, if it changed now and nothing else moved",
-        where="Unblock all; plan",
+        where="Suppose all of it; plan",
         patterns=(r"\b([\d,]+) of [\d,]+ workloads can be rolled out now",), tiles=("Can roll out now",), least=3,
     ),
     Quantity(
@@ -86,7 +86,7 @@ QUANTITIES = (
     Quantity(
         name="a T4 node",
         scope="one n1-standard-8 with a T4, a month on demand, after sustained use",
-        where="With changes, Rollout's price of a surge; what-if, gate, plan",
+        where="As if, Rollout's price of a surge; what-if, gate, plan",
         patterns=(rf"{NUMBER} a month more: ", r"Surge 1 costs \$([\d,]+) a month"), least=2,
     ),
 )  # fmt: skip
@@ -103,7 +103,7 @@ stands; `tests/rules/test_one_number.py` walks all pages, commands and exports o
 
 | quantity | of what | where |
 | --- | --- | --- |
-{rows}| how many more pods of a workload fit | what quotas and admission of its namespace let in of what nodes have room for; pods that wait stay out of it | What fits, With changes, Other clusters, report; capacity, what-if, where |
+{rows}| how many more pods of a workload fit | what quotas and admission of its namespace let in of what nodes have room for; pods that wait stay out of it | What fits, As if, Other clusters, report; capacity, what-if, where |
 
 What sounds alike and has another scope, and is called so:
 

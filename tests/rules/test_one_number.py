@@ -62,7 +62,7 @@ def places_of(commands: Iterable[str], visited: Iterable[str], given: Snapshot |
 @pytest.fixture(scope="module")
 def places() -> dict[str, str]:
     with shipped():  # the demo's history tells the bills of the day it was made, which has the shipped prices
-        return places_of(COMMANDS, [path for path, _ in pages()])
+        return places_of(COMMANDS, [*(path for path, _ in pages()), "plan", "what_if"])  # two are dialogs
 
 
 def figures(quantity: Quantity, text: str) -> Iterator[float]:

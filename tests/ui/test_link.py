@@ -8,7 +8,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.ground.settings import settings_of
-from planner.questions.plan import PlanSettings
 from planner.questions.rollout import RolloutSettings
 from planner.questions.savings import SavingsSettings
 from planner.ui.link import EVERYWHERE
@@ -30,11 +29,11 @@ def test_numbers_that_are_none(page: str, key: str, value: str) -> None:
     assert "Our mistake" not in said(app)
 
 
-PARTS = {"rollout": ("workload", "also"), "spot_savings": ("workload",), "plan": ()}
+PARTS = {"rollout": ("workload", "also"), "spot_savings": ("workload",)}
 """Pages with a part of further settings → parameters that other widgets ask for."""
 
 
-MORE = {"rollout": "more_rollout", "spot_savings": "more_savings", "plan": "more_plan"}
+MORE = {"rollout": "more_rollout", "spot_savings": "more_savings"}
 
 
 def fields(app: AppTest) -> dict[str, Any]:
@@ -53,12 +52,12 @@ def test_further_settings_are_drawn_once_they_are_opened_or_given(page: str) -> 
     inside = {key: one for key, one in opened.items() if key not in closed}
     assert len(inside) >= 5
     assert set(closed) < set(opened) or not closed
-    value = next(key for key in inside if key in ("cpu", "base_nodes", "most_nodes"))
+    value = next(key for key in inside if key in ("cpu", "base_nodes"))
     for given in ("0", "2"):
         asked = visit(page, None, **{value: given})
         assert str(fields(asked)[value].value) == given
         assert [part.proto.expanded for part in asked.main.expander if ":material/tune:" in part.proto.icon] == [True]
-    record = {"rollout": RolloutSettings, "spot_savings": SavingsSettings, "plan": PlanSettings}[page]
+    record = {"rollout": RolloutSettings, "spot_savings": SavingsSettings}[page]
     told = {one.name for one in settings_of(record)}.difference(closed, PARTS[page], EVERYWHERE)
     assert set(inside) <= told
 
