@@ -22,7 +22,7 @@ from planner.inventory.queue_runs import RUN_DAYS, Lengths, lengths_of
 from planner.kubernetes.records import Snapshot
 from planner.sources import demo
 from planner.sources.store import Store, StoredSnapshot, days_before, latest_of
-from planner.ui import link, session, sign_in
+from planner.ui import errors, link, session, sign_in
 
 VARIABLE: Final = "HEADROOM_STORE"
 MADE: Final = (
@@ -179,8 +179,9 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
     return tuple(found)
 
 
+@errors.part
 def since() -> tuple[Snapshot, Snapshot, History | None] | None:
-    """From when until when it is told what changed, as the link has it: between a time of the store and a later one, or from another
+    """What changed, from when until when, as the link has it: between a time of the store and a later one, or from another
     snapshot that was given in this session until the one looked at; None where there is neither. The history is of all
     namespaces together: None for somebody who sees some.
     """
@@ -196,8 +197,9 @@ def since() -> tuple[Snapshot, Snapshot, History | None] | None:
         times = {names.time_text(one.taken_at): one for one in (_snapshots(url, cluster) if cluster else ())}
         newest = list(reversed(times))
         offered = [*given, *times]
-        link.name({"from": (newest[1:2] or offered)[0], **({"to": newest[0]} if newest else {})})
-        asked = link.select("Changed since", offered, key="from", is_always=True, width=360)
+        before = (newest[1:2] or offered)[0]
+        link.name({"from": before, **({"to": newest[0]} if newest else {})})
+        asked = link.select("Changed since", offered, key="from", default=before, is_always=True, width=360)
         if asked in given:
             ends = sorted((given[asked], session.looked_at()), key=lambda one: one.taken_at)
             return ends[0], ends[1], None

@@ -82,7 +82,7 @@ def test_a_cluster_that_cannot_be_read_is_a_box_and_changes_nothing(name: str) -
     assert f"Where: {name}" in box
     assert "What to do: " in box
     assert "Still looking at demo" in said(app)
-    assert app.query_params["dialog"] == ["cluster"], "it stays open"
+    assert app.query_params["dialog"] == "cluster", "it stays open"
 
 
 BAD_AMONG_GOOD = "\n---\n".join(
