@@ -111,8 +111,9 @@ def _beside(found: WhatIfAnswer) -> None:
     title = "✓ Every change gets through" if through else "△ Not every change gets through"
     box(words.literal(words.sentence(found.sentence)), title=title)
     steps = QUESTION.listing("steps")
-    for step in steps.items(found) if steps and steps.line else ():
-        st.markdown("  \n".join(words.literal(line) for line in steps.line(step).splitlines()))
+    if steps is not None and steps.line is not None:
+        for step in steps.items(found):
+            st.markdown("  \n".join(words.literal(line) for line in steps.line(step).splitlines()))
     sheet.table(QUESTION, found, "figures")
     sheet.table(QUESTION, found, "fits")
     if found.completing_after is not None:
