@@ -12,13 +12,13 @@ from starlette.middleware import Middleware
 
 from planner.serve import beside, health
 from planner.serve.processes import pool
-from planner.ui import live_view, sign_in
+from planner.ui import link, live_view, sign_in
 from planner.ui.doorkeeper import Doorkeeper
 from planner.ui.frontend import Frontend
 from planner.ui.web import Guard, base_path, take_settings
 
 PAGES = Path(__file__).parent / "pages"
-NAMES = [page.stem for page in PAGES.glob("[!_]*.py")]
+NAMES = [*(page.stem for page in PAGES.glob("[!_]*.py")), *link.MOVED]
 
 take_settings()
 people = sign_in.configured()

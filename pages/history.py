@@ -9,13 +9,16 @@ from planner.ui.asked import Asked
 
 said = st.container()
 moments = stored.since()
-history_view.changed(moments, said)
-history_view.upload()
-if stored.is_there():
+different, full, since, commit = st.tabs(["What changed", "When it is full", "Since when", "Commitments"])
+with different:
+    history_view.changed(moments, said)
+    history_view.upload()
+with full:
+    is_there = stored.is_there()
+if is_there:
     past = stored.history(moments[0].taken_at if moments else None)
     newest = [stored.latest(cluster) for cluster in past.clusters]
     given = Given(history=past, others=tuple(newest[1:]), book=prices.book())
-    full, since, commit = st.tabs(["When it is full", "Since when", "Commitments"])
     with full, errors.shown():
         asked = Asked(TrendsSettings)
         left, right = st.columns(2)
@@ -38,4 +41,5 @@ if stored.is_there():
         answer = cache.answer(commitments.answer, newest[0], wanted, given)
         history_view.commitment(answer)
         downloads.answer(commitments.QUESTION, newest, wanted, answer, rows="curve")
-    stored.moment()
+    with since:
+        stored.moment()

@@ -114,7 +114,20 @@ def _beside(found: WhatIfAnswer) -> None:
     if steps is not None and steps.line is not None:
         for step in steps.items(found):
             st.markdown("  \n".join(words.literal(line) for line in steps.line(step).splitlines()))
-    sheet.table(QUESTION, found, "figures")
-    sheet.table(QUESTION, found, "fits")
-    if found.completing_after is not None:
-        sheet.table(QUESTION, found, "verdicts")
+    figures = QUESTION.listing("figures")
+    rows = [_figure(*of) for of in (figures.items(found) if figures is not None else ())]
+    tables.show(rows, alt="The figures before and after", placeholder="not known")
+    for name in ("fits", "verdicts"):
+        if (listing := QUESTION.listing(name)) is not None and listing.seen(found):
+            st.caption(words.capital(listing.title_of(found)))
+            sheet.table(QUESTION, found, name)
+
+
+def _figure(name: str, unit: str, today: float | None, then: float | None) -> dict[str, object]:
+    """One figure before and after, money as such."""
+    change = None if today is None or then is None else then - today
+    said = [
+        None if one is None else words.usd(one) if unit.startswith("USD") else f"{one:,.0f}"
+        for one in (today, then, change)
+    ]
+    return {"figure": words.capital(name), "today": said[0], "then": said[1], "change": said[2]}

@@ -173,8 +173,8 @@ def test_what_waits_for_a_model_waits_for_it_when_its_nodes_are_cordoned() -> No
 def test_pages_say_it_too() -> None:
     asked = visit("what_if", changes="drain:pool/gpu-t4")
     rows = next(one.value for one in asked.dataframe if "Figure" in one.value).set_index("Figure")
-    assert list(rows.loc["GPUs free", ["Today", "Then", "Change"]]) == [1, 1, 0]
-    assert list(rows.loc["GPUs out of use", ["Today", "Then", "Change"]]) == [0, 1, 1]
+    assert list(rows.loc["GPUs free", ["Today", "Then", "Change"]]) == ["1", "1", "0"]
+    assert list(rows.loc["GPUs out of use", ["Today", "Then", "Change"]]) == ["0", "1", "1"]
     then = drained()
     shown = visit("headroom", then)
     assert "1 of 27 GPUs is free (1 more is out of use, on cordoned or not Ready nodes)" in said(shown)
