@@ -7,6 +7,7 @@ from typing import Final
 
 import streamlit as st
 
+from planner.capacity.beside_today import WhatIfAnswer
 from planner.capacity.changes import FORMS, ChangeKind, parse_change, parse_changes
 from planner.ground import words
 from planner.ground.errors import InputError
@@ -14,7 +15,6 @@ from planner.kubernetes.kinds import kind_called
 from planner.kubernetes.nodes import node_pool, zone
 from planner.kubernetes.records import Snapshot
 from planner.questions.what_if import QUESTION, WhatIfSettings
-from planner.remedies.beside_today import WhatIfAnswer
 from planner.ui import as_if, cache, capacity_inputs, downloads, errors, film_view, link, session, sheet, tables
 from planner.ui.asked import Asked
 

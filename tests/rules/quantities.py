@@ -69,7 +69,7 @@ QUANTITIES = (
         name="GPUs that are free",
         scope="on nodes that take new pods, held by no bound pod; whatever a pod needs beside them",
         where="What fits, report; overview, capacity",
-        patterns=(r"\b([\d,]+) of [\d,]+ GPUs (?:is|are) free",), tiles=("GPUs free", "Free"), least=4,
+        patterns=(r"\b([\d,]+) of [\d,]+ GPUs (?:is|are) free",), tiles=("GPUs free", "Free"), least=3,
     ),
     Quantity(
         name="GPUs in all",

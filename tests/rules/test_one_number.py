@@ -33,7 +33,6 @@ COMMANDS = (
     "savings demo --workload deployment/prod/ml-worker",
 )  # fmt: skip
 ASKED: Mapping[str, Mapping[str, str]] = {
-    "what_if": {"changes": "add:gpu-t4=1"},
     "rollout": {"workload": "Deployment/prod/ml-worker"},
 }
 
@@ -62,7 +61,7 @@ def places_of(commands: Iterable[str], visited: Iterable[str], given: Snapshot |
 @pytest.fixture(scope="module")
 def places() -> dict[str, str]:
     with shipped():  # the demo's history tells the bills of the day it was made, which has the shipped prices
-        return places_of(COMMANDS, [*(path for path, _ in pages()), "plan", "what_if"])  # two are dialogs
+        return places_of(COMMANDS, [*(path for path, _ in pages()), "plan"])  # a dialog
 
 
 def figures(quantity: Quantity, text: str) -> Iterator[float]:
