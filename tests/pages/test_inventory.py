@@ -34,7 +34,7 @@ def test_the_demo_says_what_was_read() -> None:
     assert kinds.loc["Node", "State"] == "✓ read"
     assert "Not in the input, and nothing that was read asks for them: " in said(app)
     assert "kubectl get nodes" in said(app)
-    assert any("How to mend it" in one.value for one in app.dataframe)
+    assert any("How to fix it" in one.value for one in app.dataframe)
 
 
 def test_an_upload_is_looked_at_from_then_on() -> None:
@@ -61,7 +61,7 @@ def test_a_damaged_part_is_used_but_not_silently() -> None:
     items = [node("node-0", 1), broken, *worker(1)]
     app = upload(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode())
     assert "1 part could not be used" in said(app)
-    found = next(one.value for one in app.dataframe if "How to mend it" in one.value)
+    found = next(one.value for one in app.dataframe if "How to fix it" in one.value)
     assert any("NaN" in str(cell) for cell in found["What"])
 
 
