@@ -25,7 +25,8 @@ from planner.pricing.cluster import NodeCost, cluster_cost
 from planner.pricing.commitments import paid_for
 from planner.pricing.gpu_parts import amounts_on
 from planner.pricing.model import OwnedCommitment, PriceBook, Provisioning
-from planner.rollout.answers import QueueEviction, Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.answers import Cutoff, DurationBand, QueueEviction, Reason, Remedy, RolloutResult, Verdict
+from planner.rollout.deploy_timeouts import DeployTimeout, cutoff
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.room_need import RoomNeed
@@ -56,6 +57,7 @@ class GatedWorkload(Record):
     preempted : pods of others that make way for it, alone or together
     evicts : workloads that Kueue evicts for it, alone or together
     doubts : all that its answer, alone or together, isn't sure of
+    duration, cutoffs : how long it takes, as far as start-ups were seen, and what waits for it
     room : without a cluster, and where it is stuck for want of room: what its rollout needs wherever it runs
     """
 
@@ -91,6 +93,8 @@ class GatedWorkload(Record):
     evicts: tuple[QueueEviction, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     room: RoomNeed | None = None
+    duration: DurationBand | None = None
+    cutoffs: tuple[Cutoff, ...] = ()
 
 
 _GRAVITY: Final = {
@@ -163,6 +167,8 @@ def gated(
         preempted=tuple(dict.fromkeys((*alone.preempted, *together.preempted))),
         evicts=tuple(dict.fromkeys((*mine.evicts, *ours.evicts))),
         doubts=each_once((*alone.doubts, *together.doubts)),
+        duration=told.duration,
+        cutoffs=told.cutoffs,
     )
 
 
@@ -278,11 +284,24 @@ def judged(
     if part.lowest_ready is not None:
         too_few = policy.too_few_ready(before.replicas if before else part.replicas, part.replicas, part.lowest_ready)
         refusals = (Text(too_few),) if too_few else ()
+    part = _timed(part, policy)
+    refusals += policy.cut_off(part.cutoffs)
     excepted = next((exception for exception in held if exception.covers(part.workload)), None)
     if part.room is not None:
         part = replace(part, room=replace(part.room, fits_spare=policy.has_spare(part.room)))
     passes = excepted is not None or not (refusals or fails(part, policy))
-    return replace(part, passes=passes, refusals=refusals, exception=excepted)
+    warnings = tuple(one for one in part.warnings if one not in refusals)
+    return replace(part, passes=passes, refusals=refusals, warnings=warnings, exception=excepted)
+
+
+def _timed(part: GatedWorkload, policy: GatePolicy) -> GatedWorkload:
+    """`part` held against what else waits for it, as the policy names it; with a warning of each that doesn't wait long enough."""
+    if part.duration is None:
+        return part
+    named = (DeployTimeout(seconds=seconds, by=name) for name, seconds in policy.timeouts.items())
+    cutoffs = (*part.cutoffs, *(cutoff(timeout, part.duration) for timeout in named))
+    short = [one.sentence for one in cutoffs if one.is_short]
+    return replace(part, cutoffs=cutoffs, warnings=(*part.warnings, *short))
 
 
 def fails(part: GatedWorkload, policy: GatePolicy) -> bool:

@@ -23,7 +23,7 @@ from planner.rollout.answers import Verdict
 from planner.sources import manifests
 
 FORMATS: Final = (*output.FORMATS, "junit", "sarif", "github")
-_WANTS: Final = (Want.POOLS, Want.PRICES, Want.CLOCK)
+_WANTS: Final = (Want.POOLS, Want.PRICES, Want.CLOCK, Want.STARTS)
 _OF_A_CLUSTER: Final = ("--then", "--limits", "--node-pools", "--instance-types", "--gke", "--link")
 
 

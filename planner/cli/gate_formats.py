@@ -283,10 +283,7 @@ def _worth_telling(found: GateAnswer) -> list[GatedWorkload]:
     return [
         part
         for part in found.workloads
-        if part.verdict is not Verdict.COMPLETES
-        or part.refusals
-        or part.but
-        or (part.room is not None and part.warnings)
+        if part.verdict is not Verdict.COMPLETES or part.refusals or part.but or part.warnings
     ]
 
 

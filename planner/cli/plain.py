@@ -112,6 +112,16 @@ def _runs(called: Called) -> dict[str, Any]:
     return {"runs": lengths_of(Store(place.url).runs_seen(place, days_before(until, RUN_DAYS), until))}
 
 
+def _starts(called: Called) -> dict[str, Any]:
+    """How long pods took to get Ready, of a cluster in a store; what another CLUSTER tells is in the snapshot."""
+    if not names.is_place(called.specs[0]):
+        return {}
+    from planner.sources.store import Store, days_before
+
+    place, until = names.read_place(called.specs[0]), called.snapshots[0].taken_at
+    return {"starts": Store(place.url).pod_starts(place, days_before(until, RUN_DAYS), until)}
+
+
 def _usage(called: Called) -> dict[str, Any]:
     """What Prometheus knows of the first snapshot's namespaces; nothing where no address is given."""
     url, days = called.values["prometheus_url"], called.values["days"]
@@ -145,6 +155,7 @@ _WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], di
     Want.LOAD: (None, _load),
     Want.POOLS: (pool_options, lambda called: {"limits": limits_of(called.snapshots[0], called.values)}),
     Want.RUNS: (_RUNS, _runs),
+    Want.STARTS: (None, _starts),
     Want.MANIFEST: (_MANIFEST, lambda _: {}),
     Want.ANOTHER: (None, _another),
 }

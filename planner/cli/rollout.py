@@ -113,7 +113,7 @@ def command(
         options.need("--script", ["--way-out"])
     snapshot = read_cluster(cluster)
     called = plain.Called((cluster,), [snapshot], None, values)
-    given = plain.given_of(called, Want.POOLS)
+    given = plain.given_of(called, Want.POOLS, Want.STARTS)
     if not is_of_all:
         asks_prices = with_costs or levers is not None or any(map(options.is_given, _PRICES))
         given = replace(given, book=_book(called, is_asked=asks_prices))
@@ -249,7 +249,10 @@ def _print_part(part: WorkloadRollout, *, is_cured: bool) -> None:
     """What stands under the verdict for one workload; where there are ways out (`is_cured`), these say what cures it."""
     if part.scheduler_message:
         terminal.say(f"kube-scheduler: {part.scheduler_message}", indent="  ")
-    if part.exceeds_deadline:
+    for cutoff in part.cutoffs:
+        if cutoff.is_short:
+            terminal.say(f"{part.workload}: {cutoff.sentence}", indent="  ")
+    if part.exceeds_deadline and part.duration is None:
         terminal.say(
             f"{part.workload}: longer without progress than progressDeadlineSeconds "
             f"({duration(part.progress_deadline_seconds or 0)}), so kubectl rollout status will report a failure"
@@ -278,6 +281,8 @@ def _print(result: RolloutResult, snapshot: Snapshot) -> None:
         f"at most {count(first.peak_pods, 'pod')}{shown}; start-up {duration(first.startup_seconds)} ({first.startup_source}), "
         f"termination {duration(first.termination_seconds)}; times are estimates"
     )
+    if first.duration is not None:
+        terminal.say(sentence(first.duration.sentence))
     if result.ties:
         proven = " (proven)" if result.ties.proven else ""
         terminal.say(f"placement: {result.ties.outcome}{proven}")

@@ -194,6 +194,8 @@ def _pods(snapshot: Snapshot) -> Iterator[dict[str, Value]]:
             "phase": pod.phase,
             "is_ready": pod.is_ready,
             "created_at": pod.created_at,
+            "scheduled_at": pod.scheduled_at,
+            "ready_at": pod.ready_at if pod.is_ready else None,
             "priority": pod.spec.priority,
             "qos_class": pod.qos_class,
             "restarts": sum(container.restart_count for container in pod.containers),

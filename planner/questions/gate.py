@@ -41,11 +41,11 @@ from planner.remedies.rollouts import rollout
 from planner.remedies.room_of_stuck import with_room_of_part
 from planner.remedies.without_cluster import WithoutCluster, fails_together, without_cluster
 from planner.rollout.answers import EventBeside, Remedy, RolloutResult, Verdict
+from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.doubts import Doubt, check_answer, each_once, of_findings
 from planner.rollout.policy import GateException, GatePolicy
 from planner.rollout.prepared import Scenario, manifest_namespace, revision_of, unread_files
 from planner.rollout.queued import group_of
-from planner.rollout.rollout_warnings import read_timeout
 from planner.rollout.room_need import RoomNeed
 from planner.rollout.run import Revision
 
@@ -67,7 +67,7 @@ class GateSettings:
     )  # fmt: skip
     deploy_timeout: float | None = setting(
         None, unit="seconds", form="TIME", parse=read_timeout, optional=True,
-        help="How long the deploy waits, such as helm upgrade --timeout, where no CLUSTER is given: 5m.",
+        help="How long the deploy waits, such as helm upgrade --timeout: 5m.",
     )  # fmt: skip
     meanwhile: MeanwhileSettings = settings_within(MeanwhileSettings)
     pools: PoolSettings = settings_within(PoolSettings)
@@ -128,7 +128,7 @@ def answer(snapshot: Snapshot, settings: GateSettings, given: Given = NOTHING) -
     every: list[Change] = [*manifest.workloads, *manifest.placed]
     changes = [(one, revision_of(then, one)) for one in every if one.moves_pods]
     unchanged = tuple(revision_of(then, one).after.key for one in every if not one.moves_pods)
-    policy, now = settings.policy, given.now
+    policy, now = settings.policy.with_deploy_timeout(settings.deploy_timeout), given.now
     held = policy.holding(now)
     expired = tuple(exception for exception in policy.exceptions if exception not in held)
     if not changes and not unknown:
@@ -153,15 +153,15 @@ def answer_without_cluster(settings: GateSettings, given: Given = NOTHING) -> Ga
     ChangeError
         When the manifest can't be read, or the API server would refuse it.
     """
+    policy = settings.policy.with_deploy_timeout(settings.deploy_timeout)
     found = without_cluster(
         settings.manifest,
         namespace=settings.namespace,
         unread=settings.unread,
         minor=settings.kubernetes_minor,
-        timeout_seconds=settings.deploy_timeout,
-        spare=settings.policy.spare,
+        named_timeouts=policy.timeouts,
+        spare=policy.spare,
     )
-    policy = settings.policy
     held = policy.holding(given.now)
     parts = [judged(part, None, policy, held) for part in found.parts]
     counted = [part for part in parts if part.exception is None]
@@ -208,7 +208,9 @@ def _player(snapshot: Snapshot, settings: GateSettings, given: Given) -> Callabl
     pools, beside = growing(snapshot, known), settings.meanwhile.beside(known)
 
     def played(*changes: Change | UnknownObject) -> RolloutResult:
-        return rollout(snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside)
+        return rollout(
+            snapshot, Scenario(applied=changes, namespace=settings.namespace), pools, beside=beside, starts=given.starts
+        )
 
     return played
 
@@ -267,7 +269,11 @@ def _at_worst(part: GatedWorkload) -> str:
 
 def _about(part: GatedWorkload) -> str:
     ends = (Verdict.COMPLETES, Verdict.NEEDS_GROWTH, Verdict.EVICTIONS_BY_QUEUE)
-    return duration(part.seconds) if part.verdict in ends else ""
+    band = part.duration
+    said = (
+        duration(part.seconds) if band is None else f"{duration(band.least_seconds)} to {duration(band.most_seconds)}"
+    )
+    return said if part.verdict in ends else ""
 
 
 def _gpus(part: GatedWorkload) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by whoever gi
     from planner.inventory.queue_runs import Lengths
     from planner.inventory.token_use import TokenUse
     from planner.inventory.usage import Usage
+    from planner.kubernetes.pods import PodStarts
     from planner.pricing.model import PriceBook
     from planner.spot.assumptions import Life
     from planner.spot.own_history import OwnHistory
@@ -68,6 +69,7 @@ class Given(Record):
     others: tuple[Snapshot, ...] = ()  # clusters to compare with
     history: History | None = None  # of a store
     runs: Lengths | None = None  # how long Jobs held quota before
+    starts: PodStarts = EMPTY  # how long pods took to get Ready, of a store
     load: ServerLoad | None = None  # what reading a live cluster cost its API server
     now: float | None = None  # seconds since the epoch, by the reader's clock
     is_embedded: bool = False  # the snapshot came with Headroom: it is meant to be old, and that isn't a finding
@@ -130,6 +132,7 @@ class Want(StrEnum):
     HISTORY = "history"  # a store, instead of a cluster
     LOAD = "load"  # what reading cost the API server
     POOLS = "pools"  # how far node pools may grow
+    STARTS = "starts"  # how long pods took to get Ready before, of a CLUSTER that is in a store
     RUNS = "runs"  # how long Jobs held quota before, by a store
     MANIFEST = "manifest"  # what kubectl apply -f would get, as a setting
     ANOTHER = "another"  # perhaps a second cluster, or the same at another time

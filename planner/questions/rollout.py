@@ -228,7 +228,9 @@ def answer(snapshot: Snapshot, settings: RolloutSettings, given: Given = NOTHING
     known = settings.pools.known(given)
     beside = settings.events.beside(known, first=settings.also)
     how = replace(settings.autoscaling, arrival_seconds=settings.arrival_seconds)
-    found = rollout(snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book)
+    found = rollout(
+        snapshot, scenario, growing(snapshot, known), how, beside=beside, book=given.book, starts=given.starts
+    )
     return with_room(found, snapshot, scenario)
 
 
@@ -300,6 +302,8 @@ _WORKLOADS: Final[Listing[RolloutResult, WorkloadRollout]] = Listing(
         Column("lowest_ready", metric="workload_lowest_ready", unit="pods"),
         Column("peak_pods", metric="workload_peak_pods", unit="pods"),
         Column("seconds", _seconds, metric="workload_seconds", unit="seconds"),
+        Column("least_seconds", lambda part: part.duration and part.duration.least_seconds, heading=None),
+        Column("most_seconds", lambda part: part.duration and part.duration.most_seconds, heading=None),
         Column("sentence"),
         Column(
             "late",

@@ -22,6 +22,7 @@ from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.yaml_text import yaml_documents
 from planner.kubernetes.autoscalers import settled
+from planner.kubernetes.pods import PodStarts
 from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
@@ -38,6 +39,7 @@ from planner.rollout.answers import (
     Verdict,
     VolumeCure,
 )
+from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.film import Film
@@ -88,6 +90,7 @@ def rollout(
     how: Autoscaling | None = None,
     beside: Beside | None = None,
     book: PriceBook | None = None,
+    starts: PodStarts = EMPTY,
 ) -> RolloutResult:
     """Will these changes finish, why not, and what would help.
 
@@ -101,6 +104,8 @@ def rollout(
         What happens beside it.
     book : PriceBook, optional
         For what nodes cost that come.
+    starts : PodStarts
+        Start-ups of pods that an earlier look saw.
 
     Raises
     ------
@@ -239,7 +244,11 @@ def rollout(
     found = as_far_as_known(result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
         found = _unplayed(found, unknown)
-    return _with_unknowns(found, unknown, errors)
+    timed = [
+        with_duration(cluster, revision.after, one, starts)
+        for revision, one in zip(prepared.revisions, found.workloads, strict=True)
+    ]
+    return _with_unknowns(replace(found, workloads=tuple(timed)), unknown, errors)
 
 
 def _with_unknowns(

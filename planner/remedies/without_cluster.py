@@ -20,9 +20,10 @@ from planner.remedies.needed_room import Asked, asked, asked_together, smaller_r
 from planner.remedies.objects_anew import ROLLS_NOTHING, asked_anew, way_of
 from planner.remedies.tightest_cluster import Files
 from planner.rollout.answers import Reason, Verdict
+from planner.rollout.deploy_timeouts import DeployTimeout, probe_cutoff, timeouts
 from planner.rollout.doubts import Doubt, Effect, each_once
 from planner.rollout.policy import GatePolicy
-from planner.rollout.rollout_warnings import rollout_warnings, timeouts
+from planner.rollout.rollout_warnings import rollout_warnings
 from planner.rollout.room_need import Need, RoomNeed
 
 GIVEN: Final = Text("No cluster was given: this is the room that each rollout needs, wherever it runs.")
@@ -61,11 +62,11 @@ class WithoutCluster(Record):
 
 
 def without_cluster(
-    text: str, *, namespace: str, unread: Sequence[str] = (), minor: int, timeout_seconds: float | None = None,
+    text: str, *, namespace: str, unread: Sequence[str] = (), minor: int, named_timeouts: Mapping[str, float] = EMPTY,
     spare: Mapping[str, int] = EMPTY,
 ) -> WithoutCluster:  # fmt: skip
-    """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version; `timeout_seconds`: how long a
-    deploy waits for it, where somebody says so; `spare`: what a node always has free.
+    """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version; `named_timeouts`: what
+    waits for it, and how long, where somebody says so; `spare`: what a node always has free.
 
     Raises
     ------
@@ -79,14 +80,11 @@ def without_cluster(
     is_more = together is not None and (
         together.need.need is Need.UNKNOWN or together.need.places > sum(len(one.places) for one in rolling.values())
     )
-    waits, governing = timeouts(files.objects, list(files.workloads.values()), timeout_seconds)
+    waits, governing = timeouts(files.objects, list(files.workloads.values()), named_timeouts)
     parts = [
-        replace(
-            _part(files, key, one, together, is_more=is_more),
-            warnings=tuple(rollout_warnings(files.cluster({key: max(1, one.need.replicas)}), files.workloads[key], one.result, waits.get(key))),
-        )
+        _warned(files, _part(files, key, one, together, is_more=is_more), one, waits.get(key))
         for key, one in singles.items()
-    ]  # fmt: skip
+    ]
     rolls_nothing = [f"{one.object} (a hook of Helm's)" for one in files.manifest.findings if one.code == "helm-hook"]
     for placed in files.manifest.placed:
         key, document = placed.workload.key, files.documents.get(placed.workload.key, {})
@@ -104,6 +102,15 @@ def without_cluster(
         findings=tuple(one for one in files.manifest.findings if not one.code.startswith(_LEFT_OUT)),
         doubts=each_once(doubt for part in parts for doubt in part.doubts),
     )  # fmt: skip
+
+
+def _warned(files: Files, part: GatedWorkload, found: Asked, timeout: DeployTimeout | None) -> GatedWorkload:
+    """`part` with what waits for it, and what else is told beside its room."""
+    workload = files.workloads[part.workload]
+    timeline = found.result.workloads[0].timeline if found.result is not None else ()
+    cutoff = probe_cutoff(workload, timeline, timeout) if timeout is not None and timeline else None
+    warnings = rollout_warnings(files.cluster({workload.key: max(1, found.need.replicas)}), workload, cutoff)
+    return replace(part, warnings=tuple(warnings), cutoffs=() if cutoff is None else (cutoff,))
 
 
 def _with_smaller(files: Files, key: str, found: Asked, spare: Mapping[str, int]) -> Asked:

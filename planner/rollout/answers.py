@@ -278,6 +278,38 @@ class WorkloadOutcome(RolloutOutcome, kw_only=False):  # its own field comes fir
     workload: str
 
 
+class DurationBand(Record):
+    """How long a rollout takes, by start-ups that were seen: 8 of 10 take `least_seconds` to `most_seconds`, 19 of 20 at most `late_seconds`.
+
+    `percentiles`: the 5th, 10th, … 95th; `pause_percentiles`: the same of the longest time in which no new pod gets available.
+    """
+
+    least_seconds: float
+    most_seconds: float
+    late_seconds: float
+    percentiles: tuple[float, ...]
+    pause_percentiles: tuple[float, ...]
+    pods: int  # whose start-ups it is learnt from
+    rollouts: int  # that these pods were of
+    sentence: Text
+
+
+class Cutoff(Record):
+    """Something that waits so long for a rollout, and no longer.
+
+    `share`: of such rollouts that take longer; None where no start-up was seen. `is_short`: it is shorter than 1 of 20 takes, or than the
+    probes allow. `advised_seconds`: what to set, None where it is long enough.
+    """
+
+    by: str
+    seconds: float
+    is_default: bool
+    share: float | None
+    is_short: bool
+    advised_seconds: int | None = None
+    sentence: Text = NO_WORDS
+
+
 class WorkloadRollout(WorkloadOutcome):
     """One workload's part of a rollout."""
 
@@ -311,6 +343,8 @@ class WorkloadRollout(WorkloadOutcome):
     is_lowest_bound: bool = False  # no placement comes to fewer Ready pods
     evicts: tuple[QueueEviction, ...] = ()  # whom Kueue evicts before it lets its new pods in
     room: RoomNeed | None = None  # where it is stuck for want of room: what it needs wherever it runs
+    duration: DurationBand | None = None  # of one that ends, where start-ups were seen
+    cutoffs: tuple[Cutoff, ...] = ()  # what waits for it, and how long
 
 
 class Placement(Sequence[tuple[str, str, str]]):

@@ -13,6 +13,9 @@ class RolloutLimits(Record):
     # cures
     nodes_of_a_cure: int = 3  # of which a cure may speak
     pods_of_a_cure: int = 5  # the same
+    # durations
+    duration_draws: int = 1_000  # of a rollout's start-ups
+    pods_of_a_course: int = 500  # whose start-ups are drawn or learnt from: of more, several stand as one
     # film
     frames: int = 120  # of a film
     film_nodes: int = 24  # rows of a film: who looks at more sees less

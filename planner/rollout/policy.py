@@ -7,6 +7,7 @@
     least_ready = "75%"                           # Ready pods at the worst moment: a number or a share
     most_extra_gpus = 4                           # GPUs that the change takes beyond today
     most_extra_usd_per_month = 2000
+    timeouts = {"GitHub job" = "30m"}             # what waits for a rollout, and how long; with "deploy_timeout" in fail it counts
     spare = {cpu = "1", memory = "2Gi"}           # what each node always has free; counts where no cluster is given
 
     [[gate.exceptions]]
@@ -17,7 +18,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -26,10 +27,12 @@ from typing import Any, Final
 
 from planner.ground.errors import HeadroomError, InputError
 from planner.ground.quantity import parse
-from planner.ground.records import Record
+from planner.ground.records import Record, replace
+from planner.ground.words import Text
 from planner.kubernetes.records import EMPTY, Amounts, FrozenMap
 from planner.kubernetes.shares import parse_share, scaled_value
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import Cutoff, Verdict
+from planner.rollout.deploy_timeouts import read_timeout
 from planner.rollout.limits import LIMITS
 from planner.rollout.room_need import Need, RoomNeed
 
@@ -43,6 +46,7 @@ class Failing(StrEnum):
     EVICTIONS_BY_QUEUE = Verdict.EVICTIONS_BY_QUEUE.value  # Kueue evicts others for the change
     UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that nobody states
     NEEDS_ROOM = "needs_room"  # without a cluster: it needs room beside its own, or the node that its old pod is on
+    DEPLOY_TIMEOUT = "deploy_timeout"  # it completes, and something that waits for it may give up before
 
 
 FAILING: Final = (
@@ -79,6 +83,13 @@ class GatePolicy(Record):
     most_extra_usd_per_month: float | None = None
     exceptions: tuple[GateException, ...] = ()
     spare: Amounts = EMPTY
+    timeouts: FrozenMap[float] = EMPTY  # what waits for a rollout → seconds
+
+    def with_deploy_timeout(self, seconds: float | None) -> GatePolicy:
+        """With what ``--deploy-timeout`` says."""
+        if seconds is None:
+            return self
+        return replace(self, timeouts=FrozenMap({**self.timeouts, "the deploy (--deploy-timeout)": seconds}))
 
     def has_spare(self, room: RoomNeed) -> bool:
         """Whether what every node always has free is room enough: for each pod on a node of its own, for those that must share one
@@ -101,6 +112,11 @@ class GatePolicy(Record):
             return False
         is_unsure = verdict is Verdict.NEEDS_GROWTH and not is_growth_automatic
         return Failing(verdict.value) in self.fail or (is_unsure and Failing.UNSURE_GROWTH in self.fail)
+
+    def cut_off(self, cutoffs: Iterable[Cutoff]) -> tuple[Text, ...]:
+        """What the policy has against what waits for a rollout, and not long enough."""
+        is_refused = Failing.DEPLOY_TIMEOUT in self.fail
+        return tuple(one.sentence for one in cutoffs if one.is_short) if is_refused else ()
 
     def too_few_ready(self, before: int, after: int, lowest: int) -> str:
         """What the policy has against so few Ready pods at the worst moment, of replicas before and after; "" for nothing."""
@@ -151,6 +167,7 @@ def read_policy(text: str, where: str) -> GatePolicy:
             "most_extra_usd_per_month", lambda one: _is_number(one, int | float), "Give a number of 0 or more"
         ),
         spare=_spare(gate),
+        timeouts=_timeouts(gate),
         exceptions=tuple(
             _exception(_Table(one, f"{gate.where}, exception {place}", GateException))
             for place, one in enumerate(exceptions, start=1)
@@ -165,6 +182,15 @@ def _spare(gate: _Table) -> Amounts:
         return FrozenMap({name: parse(amount, name) for name, amount in given.items()})
     except (HeadroomError, TypeError, AttributeError):
         raise gate.wrong("spare", mend) from None
+
+
+def _timeouts(gate: _Table) -> FrozenMap[float]:
+    mend = 'Write it as {"GitHub job" = "30m"}'
+    given = gate.get("timeouts", lambda one: isinstance(one, dict), mend) or {}
+    try:
+        return FrozenMap({name: read_timeout(text) for name, text in given.items()})
+    except (HeadroomError, AttributeError):
+        raise gate.wrong("timeouts", mend) from None
 
 
 def _exception(table: _Table) -> GateException:

@@ -43,6 +43,7 @@ from planner.history.schema import FORMAT, NAMED, PARTITIONED_BY, TRENDS, Column
 from planner.inventory.archives import LARGEST_RATIO, Walk, grown, in_units
 from planner.inventory.node_lives import NodeEvent, NodeSeen, Told, Watch
 from planner.inventory.queue_runs import RunSeen, RunsSeen
+from planner.kubernetes.pods import PodStart, PodStarts
 from planner.kubernetes.records import Snapshot
 from planner.sources import bounded, store_trends
 
@@ -411,6 +412,14 @@ class Store:
         looks = self.query(_SQL["runs looks"], (newest.cluster,), since, until, (until,))
         runs = self.query(_SQL["runs seen"], (newest.cluster,), since, until, (until, until))
         return RunsSeen(looks=tuple(look["look"] for look in looks), runs=tuple(RunSeen(**run) for run in runs))
+
+    def pod_starts(self, place: Place, since: float, until: float) -> PodStarts:
+        """Workload → when its pods were made, placed and Ready, as far as snapshots from `since` to `until` tell; errors as `at`."""
+        newest = self.at(place, now=time.time())
+        found: dict[str, list[PodStart]] = {}
+        for row in self.query(_SQL["pod starts"], (newest.cluster,), since, min(until, newest.taken_at)):
+            found.setdefault(row.pop("workload"), []).append(PodStart(**row))
+        return {key: tuple(some) for key, some in found.items()}
 
     def _asked(
         self, duckdb: Any, sql: str, readings: Sequence[Reading], parameters: Sequence[object], seconds: float

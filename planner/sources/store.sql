@@ -21,3 +21,8 @@ GROUP BY uid, one.admitted_at ORDER BY uid, one.admitted_at;
 
 -- runs looks
 SELECT DISTINCT epoch(taken_at) AS look FROM queued_workloads WHERE taken_at <= to_timestamp(?) ORDER BY look;
+
+-- pod starts
+SELECT workload, pod, epoch(created_at) AS created_at, epoch(scheduled_at) AS scheduled_at, epoch(min(ready_at)) AS ready_at
+FROM pods WHERE workload != '' AND created_at IS NOT NULL AND scheduled_at <= ready_at AND restarts = 0
+GROUP BY workload, pod, created_at, scheduled_at ORDER BY ALL;

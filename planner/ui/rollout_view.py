@@ -216,7 +216,11 @@ def _figures(result: RolloutResult) -> None:
         tiles.show("Takes about", words.duration(first.seconds) if is_over else "never", hint=_basis(first))
         waiting = sum(pods.count for pods in result.pending)
         tiles.show("Pods left waiting", waiting, hint="In the whole cluster.")
-    if first.exceeds_deadline and first.progress_deadline_seconds is not None:
+    if first.duration is not None:
+        st.caption(f":material/timer: {words.literal(words.sentence(first.duration.sentence))}")
+    for cutoff in (one for one in first.cutoffs if one.is_short):
+        st.caption(f"△ {words.literal(words.sentence(cutoff.sentence))}")
+    if first.duration is None and first.exceeds_deadline and first.progress_deadline_seconds is not None:
         deadline = words.duration(first.progress_deadline_seconds)
         st.caption(
             f"△ progressDeadlineSeconds ({deadline}) passes without progress: kubectl rollout status fails then."

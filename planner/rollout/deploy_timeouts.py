@@ -1,0 +1,258 @@
+"""What waits for a rollout, and how long: whether it would cut off one that completes, and which time to set.
+
+Sources: helm `pkg/cmd/upgrade.go` (``--timeout``: 5 minutes by default; ``--wait``; Helm 4 calls ``--atomic`` ``--rollback-on-failure``; Helm
+3 doesn't wait for the last maxUnavailable pods, Helm 4 does); fluxcd helm-controller `api/v2/helmrelease_types.go` (`GetTimeout`: 5 minutes
+by default; `Upgrade.Timeout`, `DisableWait`, `UpgradeRemediation`), kustomize-controller `api/v1/kustomization_types.go` (`GetTimeout`: the
+interval; `Wait`, `HealthChecks`; it never rolls back); kubernetes `kubectl/pkg/polymorphichelpers/rollout_status.go` (it fails with
+``ProgressDeadlineExceeded``, and has no time of its own by default); argo-cd `gitops-engine/pkg/health/health_deployment.go` (the same
+reason is ``Degraded``; its retries are of syncs that failed, and no sync waits for a Deployment's end by itself).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor
+from typing import Any, Final
+
+from planner.ground.errors import InputError
+from planner.ground.records import Record, replace
+from planner.ground.words import NO_WORDS, Text, count, duration
+from planner.inventory.manifest import Object
+from planner.inventory.records.shared import go_duration
+from planner.kubernetes.pods import PodStarts, patience_seconds
+from planner.kubernetes.records import Workload
+from planner.rollout.answers import Cutoff, DurationBand, PodState, TimelineRow, Verdict, WorkloadRollout
+from planner.rollout.durations import duration_band
+from planner.scheduling.cluster import Cluster
+
+_HELM: Final = "HelmRelease"
+_KUSTOMIZE: Final = "Kustomization"
+_GROUPS: Final = {_HELM: "helm.toolkit.fluxcd.io", _KUSTOMIZE: "kustomize.toolkit.fluxcd.io"}
+_HELM_SECONDS: Final = 300.0
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+_ARGO: Final = "argocd.argoproj.io/instance"
+_MARGIN, _MOST_MARGIN = 1.9, 2.0  # of the 95th percentile: what is advised, and what is never passed
+_STEP_SECONDS: Final = 60
+_SHORT_SHARE: Final = 0.05
+
+
+class DeployTimeout(Record):
+    """How long something waits for a rollout. `by`: what waits; `is_default`: nobody set it; `then`: what it does afterwards; `is_by_namespace`:
+    no label names the release, and the workload is in its target namespace; `setting`: what to set."""
+
+    seconds: float
+    by: str
+    is_default: bool = False
+    then: str = ""
+    is_by_namespace: bool = False
+    setting: str = ""
+
+
+def read_timeout(text: str) -> float:
+    """Seconds of ``5m``, ``1h30m``, ``90s``.
+
+    Raises
+    ------
+    InputError
+        For a text that is none.
+    """
+    seconds = go_duration(text.strip(), whole=True)
+    if seconds is None or seconds <= 0:
+        raise InputError(f'"{text}" is no time', mend="Write it as 90s, 5m or 1h30m")
+    return seconds
+
+
+def releases(objects: Sequence[Object]) -> dict[str, Object]:
+    """The HelmReleases and Kustomizations of Flux among the objects, by key."""
+    return {
+        f"{one['kind']}/{one['metadata'].get('namespace', '')}/{one['metadata']['name']}": one
+        for one in objects
+        if str(one.get("apiVersion") or "").startswith(f"{_GROUPS.get(str(one.get('kind')), '-')}/")
+    }
+
+
+def timeouts(
+    objects: Sequence[Object], workloads: Sequence[Workload], others: Mapping[str, float]
+) -> tuple[dict[str, DeployTimeout], set[str]]:
+    """Workload → how long something waits for it, and the keys of the releases that govern some. `others`: what else waits, and how long."""
+    found: dict[str, DeployTimeout] = {}
+    governing: set[str] = set()
+    if others:
+        shortest = min(others, key=others.__getitem__)
+        found = {one.key: DeployTimeout(seconds=others[shortest], by=shortest) for one in workloads}
+    for key, release in releases(objects).items():
+        named = [one for one in workloads if _names(release, one)]
+        chosen = named or [one for one in workloads if one.namespace == _namespace(release)]
+        governing |= {key} if chosen else set()
+        timeout = _of_release(key, release)
+        if timeout is not None:
+            told = replace(timeout, is_by_namespace=not named)
+            for workload in chosen:
+                found.setdefault(workload.key, told)
+    return found, governing
+
+
+def _names(release: Object, workload: Workload) -> bool:
+    """Whether labels or annotations of a workload name the release."""
+    name = str(release["metadata"]["name"])
+    if release["kind"] == _KUSTOMIZE:
+        return bool(workload.labels.get(f"{_GROUPS[_KUSTOMIZE]}/name") == name)
+    called = (release.get("spec") or {}).get("releaseName") or name
+    if (label := workload.labels.get(f"{_GROUPS[_HELM]}/name")) is not None:
+        return bool(label == name)
+    return called in (
+        workload.annotations.get("meta.helm.sh/release-name"), workload.labels.get("app.kubernetes.io/instance"),
+    )  # fmt: skip
+
+
+def _namespace(release: Object) -> str:
+    return str((release.get("spec") or {}).get("targetNamespace") or release["metadata"].get("namespace") or "")
+
+
+def _of_release(key: str, release: Object) -> DeployTimeout | None:
+    """How long a release waits, None where it doesn't wait for pods."""
+    spec: Mapping[str, Any] = release.get("spec") or {}
+    if release["kind"] == _KUSTOMIZE:
+        if not (spec.get("wait") or spec.get("healthChecks")):
+            return None
+        given = go_duration(str(spec.get("timeout") or "")) or None
+        seconds = given or go_duration(str(spec.get("interval") or "")) or _HELM_SECONDS
+        return DeployTimeout(
+            seconds=seconds, by=key, is_default=given is None, then="reports that it failed", setting="spec.timeout"
+        )
+    upgrade = spec.get("upgrade") or {}
+    if upgrade.get("disableWait"):
+        return None
+    given = go_duration(str(upgrade.get("timeout") or spec.get("timeout") or "")) or None
+    remediation = upgrade.get("remediation") or {}
+    retries = remediation.get("retries") or 0
+    ends = "uninstalls it" if remediation.get("strategy") == "uninstall" else "rolls back"
+    then = (
+        f"{ends} and tries {count(retries, 'time')} more"
+        if retries > 0
+        else "rolls back and tries again"
+        if retries
+        else "gives up"
+    )
+    return DeployTimeout(
+        seconds=given or _HELM_SECONDS, by=key, is_default=given is None, then=then, setting="spec.timeout"
+    )
+
+
+def timeouts_by_labels(workload: Workload) -> Iterator[DeployTimeout]:
+    """What the workload's own labels tell of who applies it: Flux's HelmRelease, else Helm. A Kustomization's timeout isn't in them."""
+    release = workload.labels.get(f"{_GROUPS[_HELM]}/name")
+    if release is not None:
+        key = f"{_HELM}/{workload.labels.get(f'{_GROUPS[_HELM]}/namespace', workload.namespace)}/{release}"
+        yield DeployTimeout(seconds=_HELM_SECONDS, by=key, is_default=True, setting="spec.timeout")
+    elif workload.labels.get(_MANAGED_BY) == "Helm":
+        then = "rolls back with --atomic (Helm 4: --rollback-on-failure)"
+        yield DeployTimeout(
+            seconds=_HELM_SECONDS, by="Helm with --wait", is_default=True, then=then, setting="--timeout"
+        )
+
+
+# ── held against how long it takes ───────────────────────────────────────────────────────────────────────────────────
+def share_longer(percentiles: Sequence[float], seconds: float) -> float:
+    """What share takes longer, of the 5th, 10th, … 95th percentile; beyond them 1 or 0."""
+    step = 1 / (len(percentiles) + 1)
+    longer = sum(one > seconds for one in percentiles)
+    if longer in (0, len(percentiles)):
+        return float(longer > 0)
+    above, below = percentiles[-longer], percentiles[-longer - 1]
+    return longer * step + (above - seconds) / (above - below) * step
+
+
+def advised_seconds(late_seconds: float) -> int:
+    """A time that hardly any rollout takes, of which 1 of 20 takes longer than `late_seconds`; at most twice that."""
+    step = _STEP_SECONDS if late_seconds > 2 * _STEP_SECONDS else 1
+    return min(ceil(late_seconds * _MARGIN / step), max(1, floor(late_seconds * _MOST_MARGIN / step))) * step
+
+
+def cutoff(timeout: DeployTimeout, band: DurationBand) -> Cutoff:
+    """Whether it would cut off a rollout that takes so long."""
+    share = share_longer(band.percentiles, timeout.seconds)
+    if timeout.seconds >= band.late_seconds:
+        return Cutoff(
+            by=timeout.by, seconds=timeout.seconds, is_default=timeout.is_default, share=share, is_short=False
+        )
+    advised = advised_seconds(band.late_seconds)
+    then = f", then {timeout.then}" if timeout.then else ""
+    what = timeout.setting or "it"
+    to = f"{what} {go_text(advised)}" if what.startswith("-") else f"{what} to {go_text(advised)}"
+    return Cutoff(
+        by=timeout.by, seconds=timeout.seconds, is_default=timeout.is_default, share=share, is_short=True, advised_seconds=advised,
+        sentence=Text(f"{_waits(timeout)}: too short in {_of_ten(share)}{then}. Set {to}"),
+    )  # fmt: skip
+
+
+def deadline_cutoff(workload: Workload, band: DurationBand) -> Cutoff | None:
+    """The same of ``progressDeadlineSeconds``, which begins anew with each new pod that gets available."""
+    deadline = workload.progress_deadline_seconds
+    if deadline is None:
+        return None
+    late = band.pause_percentiles[-1]
+    share, name = share_longer(band.pause_percentiles, deadline), "progressDeadlineSeconds"
+    found = Cutoff(by=name, seconds=float(deadline), is_default=False, share=share, is_short=deadline < late)
+    if not found.is_short:
+        return found
+    advised = advised_seconds(late)
+    argo = ", and Argo CD says Degraded" if _ARGO in workload.labels else ""
+    said = f"{name} is {duration(deadline)}: no new pod gets available for longer in {_of_ten(share)}, and kubectl rollout status fails{argo}"
+    return replace(found, advised_seconds=advised, sentence=Text(f"{said}. Set it to {advised}"))
+
+
+_STAYS: Final = (Verdict.STUCK, Verdict.UNKNOWN)
+
+
+def with_duration(cluster: Cluster, after: Workload, part: WorkloadRollout, earlier: PodStarts) -> WorkloadRollout:
+    """A workload's part of a rollout with how long it takes and what would cut it off; as it is where it doesn't end or that isn't known."""
+    band = None if part.verdict in _STAYS else duration_band(cluster, after, part, earlier)
+    if band is None:
+        return part
+    deadline = deadline_cutoff(after, band)
+    by_labels = [cutoff(timeout, band) for timeout in timeouts_by_labels(after)]
+    return replace(part, duration=band, cutoffs=(*([deadline] if deadline is not None else []), *by_labels))
+
+
+def probe_cutoff(workload: Workload, timeline: Sequence[TimelineRow], timeout: DeployTimeout) -> Cutoff | None:
+    """Where no start-up was seen: that the probes allow more time than is waited for: the startup probes' patience, for as many pods as
+    start one after the other. None of a workload without such probes."""
+    allowed = [
+        patience_seconds(one.startup_probe)
+        for one in workload.template.spec.containers
+        if one.startup_probe is not None
+    ]
+    if not allowed:
+        return None
+    rows = [row.counts.get(PodState.NEW_READY.value, 0) for row in timeline]
+    waves = max(1, sum(after > before for before, after in itertools.pairwise(rows)))
+    is_short = waves * max(allowed) > timeout.seconds
+    turns = f", {waves:,} one after the other" if waves > 1 else ""
+    then = f", then {timeout.then}" if timeout.then else ""
+    said = f"up to {duration(float(max(allowed)))} a pod by its startup probe{turns}; {_waits(timeout)}{then}"
+    return Cutoff(
+        by=timeout.by, seconds=timeout.seconds, is_default=timeout.is_default, share=None, is_short=is_short,
+        sentence=Text(said) if is_short else NO_WORDS,
+    )  # fmt: skip
+
+
+def _waits(timeout: DeployTimeout) -> str:
+    default = " by default" if timeout.is_default else ""
+    of_namespace = " (it is in its target namespace)" if timeout.is_by_namespace else ""
+    return f"{timeout.by}{of_namespace} waits {duration(timeout.seconds)}{default}"
+
+
+def _of_ten(share: float) -> str:
+    """``9 of 10 cases``, as the field counts; ``1 of 20`` of fewer."""
+    tenths = round(share * 10)
+    return "nearly every case" if tenths >= 10 else f"{tenths} of 10 cases" if tenths else "1 of 20 cases"
+
+
+def go_text(seconds: int) -> str:
+    """``25m``, ``1h5m``, ``90s``, as Go reads times."""
+    hours, minutes = divmod(seconds // 60, 60)
+    if seconds % 60:
+        return f"{seconds}s"
+    return f"{f'{hours}h' if hours else ''}{f'{minutes}m' if minutes or not hours else ''}"

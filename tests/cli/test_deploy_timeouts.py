@@ -1,0 +1,193 @@
+"""What waits for a rollout and how long, at the doors that tell it: Helm's and Flux's default, the progress deadline, the policy's own."""
+
+from __future__ import annotations
+
+import json
+from math import exp
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from planner.cli import main
+from planner.history import names
+from planner.history.rows import rows_of
+from planner.rollout.deploy_timeouts import advised_seconds, go_text, share_longer
+from planner.rollout.policy import Failing, read_policy
+from planner.sources.store import Store
+from tests.builders.objects import Item, read_items
+from tests.cli.test_gate_command import document, gate
+from tests.cli.test_gate_without_cluster import FILES
+from tests.rollout.test_durations import DAY, NOW, Case, items_of
+from tests.stories.objects import new_image
+
+HELM = {"app.kubernetes.io/managed-by": "Helm"}
+FLUX = {"helm.toolkit.fluxcd.io/name": "llm", "helm.toolkit.fluxcd.io/namespace": "flux"}
+ADVICE = "Helm with --wait waits 5 min by default: too short in"
+
+
+def slow() -> Case:
+    """Six pods one after another, each of about two minutes: about 12 minutes in all."""
+    chance = Random(3)
+    return Case(6, 1, 0, 1, 5.0, lambda: 120 * exp(chance.gauss(0, 0.2)))
+
+
+def written(folder: Path, given: Case, labels: dict[str, str] | None = None, **spec: Any) -> tuple[str, str]:
+    """The cluster and the changed Deployment as files."""
+    items, _ = items_of(given, NOW - DAY)
+    deployment = items[0]
+    deployment["metadata"]["labels"] = labels or {}
+    deployment["spec"] |= spec
+    cluster, manifest = folder / "cluster.json", folder / "change.json"
+    cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    manifest.write_text(json.dumps(new_image(items)))
+    return str(cluster), str(manifest)
+
+
+def rollout(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    with pytest.raises(SystemExit) as stopped:
+        main(["rollout", *arguments])
+    return int(str(stopped.value.code or 0)), capsys.readouterr().out
+
+
+def cutoffs(part: Item) -> dict[str, Item]:
+    return {one["by"]: one for one in part["cutoffs"]}
+
+
+def test_helms_default_is_told_with_the_time_to_set(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cluster, manifest = written(tmp_path, slow(), HELM)
+    status, out = rollout(capsys, cluster, "-f", manifest)
+    assert status == 0
+    assert "8 of 10 rollouts like it take 1" in out
+    assert f"Deployment/ml/app: {ADVICE} nearly every case, then rolls back with --atomic" in out.replace("\n  ", " ")
+    _, out = rollout(capsys, cluster, "-f", manifest, "-o", "json")
+    part = json.loads(out)["result"]["workloads"][0]
+    band, helm = part["duration"], cutoffs(part)["Helm with --wait"]
+    assert band["least_seconds"] < part["seconds"] < band["most_seconds"] < band["late_seconds"]
+    assert (helm["seconds"], helm["is_default"], helm["is_short"], helm["share"]) == (300, True, True, 1)
+    assert band["late_seconds"] < helm["advised_seconds"] <= 2 * band["late_seconds"]
+    assert helm["sentence"].endswith(f"Set --timeout {go_text(helm['advised_seconds'])}")
+    assert not cutoffs(part)["progressDeadlineSeconds"]["is_short"]
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {"app.kubernetes.io/managed-by": "kustomize"}], ids=["no label", "another tool"]
+)
+def test_who_isnt_named_waits_for_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, labels: dict[str, str]
+) -> None:
+    cluster, manifest = written(tmp_path, slow(), labels)
+    _, out = rollout(capsys, cluster, "-f", manifest, "-o", "json")
+    assert set(cutoffs(json.loads(out)["result"]["workloads"][0])) == {"progressDeadlineSeconds"}
+
+
+def test_a_default_that_is_long_enough_is_no_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    quick = slow()._replace(start_up=lambda: 10.0)
+    cluster, manifest = written(tmp_path, quick, HELM)
+    status, out = rollout(capsys, cluster, "-f", manifest)
+    assert (status, "too short" in out) == (0, False)
+    status, out, _ = gate(capsys, cluster, "-f", manifest)
+    assert (status, "warning" in out) == (0, False)
+
+
+def test_a_release_of_flux_waits_five_minutes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cluster, manifest = written(tmp_path, slow(), FLUX)
+    status, out, _ = gate(capsys, cluster, "-f", manifest)
+    assert status == 0
+    assert "HelmRelease/flux/llm waits 5 min by default: too short in nearly every case. Set spec.timeout to" in out.replace("\n", " ")  # fmt: skip
+
+
+def test_a_deadline_that_begins_anew_with_each_pod_counts_the_longest_pause(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, manifest = written(tmp_path, slow(), progressDeadlineSeconds=100)
+    _, out = rollout(capsys, cluster, "-f", manifest, "-o", "json")
+    (deadline,) = json.loads(out)["result"]["workloads"][0]["cutoffs"]
+    assert deadline["is_short"]
+    assert 150 < deadline["advised_seconds"] < 500
+    _, out = rollout(capsys, cluster, "-f", manifest)
+    assert out.replace("\n  ", " ").count("progressDeadlineSeconds") == 1
+
+
+@pytest.mark.parametrize("output", ["text", "markdown", "junit", "sarif", "github", "json"])
+def test_the_gate_tells_it_in_each_format(capsys: pytest.CaptureFixture[str], tmp_path: Path, output: str) -> None:
+    cluster, manifest = written(tmp_path, slow(), HELM)
+    policy = tmp_path / "headroom.toml"
+    policy.write_text('[gate]\nfail = ["deploy_timeout"]\n')
+    status, out, _ = gate(capsys, cluster, "-f", manifest, "--policy", str(policy), "-o", output)
+    assert status == 5
+    assert "waits 5 min by default" in out.replace("\n", " ").replace("\\", "")
+
+
+def test_the_gates_table_has_the_band(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    cluster, manifest = written(tmp_path, slow(), HELM)
+    status, out, _ = gate(capsys, cluster, "-f", manifest)
+    (_row,) = (
+        line for line in out.splitlines() if "Deployment/ml/app" in line and "completes" in line and "min to" in line
+    )
+    assert status == 0  # told, and passes where the policy doesn't name it
+    assert f"warning: {ADVICE}" in out
+    assert "policy:" not in out
+
+
+def test_what_a_policy_and_the_option_name_are_held_against_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    cluster, manifest = written(tmp_path, slow())
+    policy = tmp_path / "headroom.toml"
+    policy.write_text(
+        '[gate]\nfail = ["stuck", "deploy_timeout"]\ntimeouts = {"GitHub job" = "8m", "nightly" = "2h"}\n'
+    )
+    status, result = document(capsys, cluster, "-f", manifest, "--policy", str(policy))
+    (part,) = result["workloads"]
+    assert status == 5
+    assert {by: one["is_short"] for by, one in cutoffs(part).items()} == {
+        "progressDeadlineSeconds": False, "GitHub job": True, "nightly": False
+    }  # fmt: skip
+    assert [one for one in part["refusals"] if one.startswith("GitHub job waits 8 min: too short in")]
+    status, result = document(capsys, cluster, "-f", manifest, "--deploy-timeout", "3m")
+    assert status == 0
+    assert cutoffs(result["workloads"][0])["the deploy (--deploy-timeout)"]["is_short"]
+    status, result = document(capsys, cluster, "-f", manifest, "--deploy-timeout", "1h")
+    assert not cutoffs(result["workloads"][0])["the deploy (--deploy-timeout)"]["is_short"]
+
+
+def test_without_a_cluster_the_same_word_refuses_what_the_probes_allow(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    policy = tmp_path / "headroom.toml"
+    policy.write_text('[gate]\nfail = ["deploy_timeout"]\n')
+    file = str(FILES / "flux-five-minutes.yaml")
+    assert gate(capsys, "-f", file)[0] == 0
+    status, out, _ = gate(capsys, "-f", file, "--policy", str(policy))
+    assert status == 5
+    assert "HelmRelease/models/llama" in out
+    assert gate(capsys, "-f", str(FILES / "statefulset.yaml"), "--policy", str(policy))[0] == 0
+
+
+def test_a_store_tells_the_pods_of_earlier_rollouts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    given, store = slow(), Store(str(tmp_path / "store"))
+    for days in (3, 2, 1):
+        found = read_items(items_of(given, NOW - days * DAY)[0], source="file", taken_at=NOW - days * DAY + DAY / 2)
+        store.write("edu", found, rows_of(found, (), written_by="test"))
+    for place, pods, rollouts in (("", 18, 3), (f"@{names.time_text(NOW - DAY)}", 12, 2)):
+        _, out = rollout(capsys, f"store:{tmp_path / 'store'}#edu{place}", "-w", "app", "-o", "json")
+        band = json.loads(out)["result"]["workloads"][0]["duration"]
+        assert (band["pods"], band["rollouts"]) == (pods, rollouts)
+
+
+# ── the policy's words ───────────────────────────────────────────────────────────────────────────────────────────────
+def test_a_policy_names_what_waits() -> None:
+    found = read_policy('[gate]\nfail = ["deploy_timeout"]\ntimeouts = {ci = "1h30m"}', "headroom.toml")
+    assert found.fail == (Failing.DEPLOY_TIMEOUT,)
+    assert dict(found.timeouts) == {"ci": 5400.0}
+
+
+def test_shares_and_advice() -> None:
+    percentiles = tuple(float(one) for one in range(5, 100, 5))
+    assert [share_longer(percentiles, at) for at in (1, 50, 52.5, 95, 99)] == pytest.approx(
+        [1, 0.5, 0.475, 0.05, 0], abs=0.051
+    )
+    assert [advised_seconds(late) for late in (10, 100, 700)] == [19, 190, 1380]
+    assert [go_text(one) for one in (45, 90, 1500, 3900, 7200)] == ["45s", "90s", "25m", "1h5m", "2h"]
