@@ -8,6 +8,7 @@ from math import exp, log
 from random import Random
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from planner.inventory.change import WorkloadChange
@@ -16,6 +17,7 @@ from planner.kubernetes.records import Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import DurationBand, Verdict, WorkloadRollout
 from planner.rollout.deploy_timeouts import advised_seconds
+from planner.rollout.durations import StartUps, draw_start_ups
 from planner.rollout.prepared import Scenario
 from tests.builders.objects import WHOLE, Item, read_items
 from tests.rollout.clockwork import Born, rolling_update
@@ -77,10 +79,9 @@ def case(chance: Random) -> Case:
 
 def items_of(given: Case, *before: float) -> tuple[list[Item], tuple[PodStart, ...]]:
     """The cluster after a rollout that began at each of `before`, and what is known of the pods of all but the last."""
-    more = {"strategy": rolling(given.surge, given.unavailable)} | {
-        "terminationGracePeriodSeconds": int(given.ends_after)
-    }
-    items = app([f"gpu-{i}" for i in range(given.replicas)], gpus=1, **more)
+    strategy, grace = rolling(given.surge, given.unavailable), int(given.ends_after)
+    names = [f"gpu-{i}" for i in range(given.replicas)]
+    items = app(names, gpus=1, strategy=strategy, terminationGracePeriodSeconds=grace)
     earlier: list[PodStart] = []
     for place, began in enumerate(before):
         born = given.play().pods
@@ -149,6 +150,18 @@ def test_a_band_is_the_processs_own_where_many_pods_tell_it() -> None:
     assert band.least_seconds == pytest.approx(later[20], rel=0.1)
     assert band.most_seconds == pytest.approx(later[180], rel=0.1)
     assert (band.pods, band.rollouts) == (200, 1)
+
+
+def test_few_pods_are_less_sure_than_many() -> None:
+    """The same spread of start-ups: with three pods the ends of what is drawn are further apart than with thirty."""
+    few = StartUps(rollouts=((4.0, 4.2, 4.4),), scatter=0.0, freedom=0)
+    many = StartUps(rollouts=(few.rollouts[0] * 10,), scatter=0.0, freedom=0)
+    ends = [
+        np.percentile(draw_start_ups(known, 2_000, 5, np.random.default_rng(1)), (5, 50, 95)) for known in (few, many)
+    ]
+    assert ends[0][2] / ends[0][0] > 1.5 * ends[1][2] / ends[1][0]
+    assert ends[0][1] == pytest.approx(exp(4.2), rel=0.1)
+    assert ends[1][1] == pytest.approx(exp(4.2), rel=0.1)
 
 
 # ── what isn't known ─────────────────────────────────────────────────────────────────────────────────────────────────
