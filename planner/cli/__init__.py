@@ -10,8 +10,10 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from copy import copy
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +21,7 @@ from typing import Final
 
 import click
 
-from planner.cli import options, stream, waiting
+from planner.cli import options, pager, stream, waiting
 from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
@@ -45,6 +47,8 @@ _NO_QUESTIONS: Final = {
     "dump": Entry("", SETUP, "The cluster as one file, which every command reads: what the rights there are let one list."),
 }  # fmt: skip
 """Commands that ask no question of the hall."""
+_LISTS: Final = ("prices",)
+"""Those of them whose answer may be long."""
 
 _MODULES: Final = {
     entry.named or name.replace("_", "-"): name for name, entry in {**INDEX, **_NO_QUESTIONS}.items() if entry.room
@@ -100,6 +104,27 @@ def _with_quiet(command: click.Command) -> click.Command:
             )
         )  # fmt: skip
     return command
+
+
+def _with_pager(command: click.Command) -> click.Command:
+    """The command with ``--no-pager``, and its answer through a pager where that is long."""
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _with_pager(below)
+    elif command.callback is not None and all(param.name != "no_pager" for param in command.params):
+        command.callback = pager.paged(command.callback)
+        command.params.append(
+            options.HeadedOption(
+                ["--no-pager", "no_pager"], heading="Output", is_flag=True, is_eager=True, expose_value=False, callback=_unpaged,
+                help="Print a long answer at once; else it goes through PAGER on a terminal.",
+            )
+        )  # fmt: skip
+    return command
+
+
+def _unpaged(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[pager.NO_PAGER] = True
 
 
 def _silenced(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
@@ -161,6 +186,8 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         for within, entry in WITHIN.get(name, {}).items():
             self._add(command, within, entry)
+        if module in INDEX or module in _LISTS:
+            _with_pager(command)
         return _with_quiet(command)
 
     def _add(self, home: click.Command, name: str, entry: Entry) -> None:
@@ -197,6 +224,8 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headroom-planner", prog_name="headroom")
+@click.option("--no-pager", is_flag=True, is_eager=True, expose_value=False, callback=_unpaged,
+              help="Print a long answer at once; else it goes through PAGER on a terminal.")  # fmt: skip
 @click.option("--unpacked-limit", metavar="SIZE", envvar="HEADROOM_UNPACKED_LIMIT",
               help="The most of files and archives that is read and unpacked, such as 8Gi; else 4Gi. At most twice as "
               "much memory is needed.")  # fmt: skip
@@ -233,7 +262,7 @@ def main(argv: list[str] | None = None) -> None:
         click.echo("headroom: standard output is closed. Send it to /dev/null if you don't need it", err=True)
         sys.exit(ExitStatus.BAD_INPUT)
     try:
-        with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable(), parts.by(forked.way()):
+        with pager.beneath(partial(_printing, given)), parts.by(forked.way()):
             status = _run(argv)
     except BaseException as error:
         if not _is_interrupt(error):
@@ -242,6 +271,13 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(
         status
     )  # after what was raised is forgotten: its frames hold DuckDB's objects, which tell that they are left
+
+
+@contextmanager
+def _printing(given: Collection[str]) -> Iterator[None]:
+    """What is printed is printable, and a line of progress goes before it."""
+    with waiting.shown(is_wanted=not {"-q", "--quiet"} & set(given)), stream.printable():
+        yield
 
 
 def _is_interrupt(error: BaseException | None) -> bool:

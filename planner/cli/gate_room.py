@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.capacity.gated import GatedWorkload
+from planner.cli import terminal
 from planner.ground.tables import Row, as_markdown, as_text
 from planner.ground.words import count, listing, literal
 from planner.questions.gate import SIGN, GateAnswer
@@ -49,7 +50,7 @@ def lines(found: GateAnswer) -> list[str]:
     """The first lines, the table, each workload with its cures, all of them together."""
     parts = [*map(str, found.notes[:1]), str(found.sentence), ""]
     if found.workloads:
-        parts.append(as_text(rows(found.workloads)))
+        parts.append(as_text(rows(found.workloads), room=terminal.width()))
     for part in found.workloads:
         parts += [whole(part), *(f"  {said}" for said in _beside(part))]
         for place, (title, manifest, kustomize) in enumerate(_cures(part.room)):

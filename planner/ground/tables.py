@@ -22,6 +22,7 @@ Row = Mapping[str, object]
 Rows = Sequence[Row]
 
 UNKNOWN: Final = "–"
+_CARDS: Final = 2  # rows that nobody reads down a column
 # An amount as people write it: 12 or 1,234.5, 16 GiB, ~$3.20, 85%, 250m, 64+.
 _AMOUNT: Final = re.compile(r"~? ?[-−]?\$?\d[\d.,]*(?: ?[A-Za-z]{1,3}|%|×)?\+?\Z", re.ASCII)
 _FORMULA: Final = re.compile(r"\s*[=+\-@]|[\t\r\n]")
@@ -53,28 +54,62 @@ def columns(rows: Rows) -> list[str]:
 def as_text(rows: Rows, *, unknown: str = UNKNOWN, room: int | None = None) -> str:
     """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows.
 
-    What is wider than `room` has its cells wrapped, or is a card a row, whichever takes fewer lines; a word is never broken.
+    What is wider than `room` has its cells wrapped, or its columns in several tables one below the other that begin with the same first
+    column, whichever takes fewer lines; a word is never broken. A row or two, and what fits neither way, are a card a row.
     """
     names = columns(rows)
     cells = [[printable(shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
     lines = [[printable(name, one_line=True) for name in names], *cells]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     right = [is_amounts(rows, name) for name in names]
-    if rows and room is not None and sum(widths) + 2 * (len(widths) - 1) > room:
-        cards = [line for row in cells for line in _card(lines[0], row, room)]
-        narrow = _narrowed(lines, widths, right, room - 2 * (len(widths) - 1))
-        wrapped = [line for row in lines for line in _wrapped(row, narrow)] if narrow else []
-        if not wrapped or len(wrapped) > len(cards):
-            return "".join(f"{line}\n" for line in cards)
-        lines, widths = wrapped, narrow
+    every = list(range(len(names)))
+    if not rows:
+        return ""
+    if room is None or _width(lines, every) <= room:
+        return _table(lines, every, right, None)
+    cards = "".join(f"{line}\n" for row in cells for line in _card(lines[0], row, room))
+    ways = [_table(lines, every, right, room), "\n".join(_table(lines, part, right, room) for part in _parts(lines, right, room))]
+    found = min(filter(None, ways), key=_lines, default=cards)
+    return cards if len(rows) <= _CARDS and _lines(cards) < _lines(found) else found
+
+
+def _lines(text: str) -> int:
+    return text.count("\n")
+
+
+def _width(lines: Sequence[list[str]], which: Sequence[int]) -> int:
+    """Letters of a line that has these columns."""
+    return sum(max(len(line[place]) for line in lines) for place in which) + 2 * (len(which) - 1)
+
+
+def _table(lines: Sequence[list[str]], which: Sequence[int], right: Sequence[bool], room: int | None) -> str:
+    """These columns; "" where their words and amounts don't fit into `room`."""
+    kept = [[line[place] for place in which] for line in lines]
+    to_right = [right[place] for place in which]
+    widths = [max(map(len, column)) for column in zip(*kept, strict=True)]
+    if room is not None and _width(lines, which) > room:
+        widths = _narrowed(kept, widths, to_right, room - 2 * (len(which) - 1))
+        kept = [part for row in kept for part in _wrapped(row, widths)] if widths else []
     return "".join(
         "  ".join(
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(line, widths, right, strict=True)
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, to_right, strict=True)
         ).rstrip()
         + "\n"
-        for line in (lines if rows else ())
+        for line in kept
     )
+
+
+def _parts(lines: Sequence[list[str]], right: Sequence[bool], room: int) -> list[list[int]]:
+    """Columns that stand side by side in `room`, each time after the first one; none where one can't stand beside that."""
+    parts: list[list[int]] = []
+    for place in range(1, len(right)):
+        if parts and _width(lines, [*parts[-1], place]) <= room:
+            parts[-1].append(place)
+        elif _table(lines, [0, place], right, room):
+            parts.append([0, place])
+        else:
+            return []
+    return parts
 
 
 def _narrowed(lines: Sequence[list[str]], widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:

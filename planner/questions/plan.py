@@ -22,7 +22,7 @@ from planner.ground.progress import tell
 from planner.ground.records import replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import NO_WORDS, Text, sentence
+from planner.ground.words import NO_WORDS, Text, listing, sentence, short_name
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
@@ -108,6 +108,12 @@ def _priced(of: Numbered) -> str:
     return f"{number}. {measure.what}{f': {price_of(measure)}' if measure.kind is MeasureKind.NODES else ''}{limit}"
 
 
+def _together(some: tuple[Numbered, ...]) -> str:
+    """The first of some that are alike, and for which workloads the others are."""
+    more = [f"{number}. {short_name(measure.workload)}" for number, measure in some[1:]]
+    return f"{_priced(some[0])}{f'; the same for {listing(more)} (--script has all)' if more else ''}"
+
+
 def price_of(one: Measure) -> str:
     """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
     return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, one.kept_nodes)
@@ -116,8 +122,7 @@ def price_of(one: Measure) -> str:
 _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
     name="measures",
     items=lambda answer: list(enumerate(answer.measures, 1)),
-    line=_priced,
-    code=lambda of: f"{of[1].command}\nundo: {of[1].undo}",
+    is_shown=False,  # `_STEPS` tell them
     columns=(
         Column("number", lambda of: of[0], label="measure"),
         Column("kind", lambda of: of[1].kind, label="kind"),
@@ -133,6 +138,12 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
         Column("command", lambda of: of[1].command),
         Column("undo", lambda of: of[1].undo),
     ),
+)
+_STEPS: Final[Listing[PlanAnswer, tuple[Numbered, ...]]] = Listing(
+    name="steps",
+    items=lambda answer: alike(answer.measures),
+    line=_together,
+    code=lambda some: f"{some[0][1].command}\nundo: {some[0][1].undo}",
 )
 _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     name="order",
@@ -187,7 +198,7 @@ QUESTION: Final = Question(
         Figure("plan_cost", lambda answer: answer.usd_per_month, USD_A_MONTH),
         Figure("plan_cost_of_a_rollout", lambda answer: answer.usd_per_rollout, "USD/rollout"),
     ),
-    listings=(_MEASURES, _ORDER, _LEFT, Listing(name="doubts", columns=DOUBTS, is_shown=False)),
+    listings=(_MEASURES, _STEPS, _ORDER, _LEFT, Listing(name="doubts", columns=DOUBTS, is_shown=False)),
     notes=lambda answer: [
         one for one in (answer.price_note, doubt_of(answer), *(one.sentence for one in answer.doubts)) if one
     ],

@@ -28,7 +28,7 @@ from planner.remedies import limits
 from planner.remedies.rollouts import rollout
 from planner.remedies.scenario import other_draws
 from planner.remedies.tightest_cluster import DAEMON_NODES, Files, Place, Stand
-from planner.rollout.answers import RUNS, RolloutResult, Verdict
+from planner.rollout.answers import RUNS, Reason, RolloutResult, Verdict
 from planner.rollout.own_ways import own_ways, recreate_way, rolling_way
 from planner.rollout.prepared import Scenario, compiled, prepare
 from planner.rollout.room_need import ManifestCure, Need, NeedAtReplicas, PodsToPlace, RoomNeed, request_words
@@ -88,6 +88,14 @@ def asked(files: Files, key: str, *, with_cures: bool = True) -> Asked:
     return replace(grave, need=replace(need, cures=_cures(files, stand, need) if with_cures else ()))
 
 
+_BY_HAND: Final = {
+    Reason.PAUSED: "Ask about it as it is once it is resumed, or promoted",
+    Reason.ON_DELETE: "Ask with the update strategy RollingUpdate",
+    Reason.SCHEDULING_GATE: "Ask about it without its scheduling gates",
+    Reason.OTHER_SCHEDULER: "Ask with the default scheduler",
+    Reason.QUEUE: "Ask with a cluster, which has Kueue's queues: headroom gate CLUSTER -f FILE",
+}
+"""Why a rollout stands still though there is room: no room ends it, and something else does, so that it isn't known what it needs then."""
 _GRAVITY: Final = (Need.NOTHING, Need.ROOM, Need.SAME_NODE, Need.UNKNOWN, Need.NEVER)
 
 
@@ -98,6 +106,9 @@ def _at(files: Files, stand: Stand, number: int) -> Asked:
     found = _fewest(files, stand, counts)
     if found is None:
         result = _result(files.cluster(counts, _most_room(stand, number)), [key])
+        if result.reason in _BY_HAND:
+            why, advice = result.workloads[0].headline, _BY_HAND[result.reason]
+            return Asked(need=RoomNeed(need=Need.UNKNOWN), result=result, why=why, advice=advice)
         if result.verdict is not Verdict.STUCK or (
             result.ties is not None and result.ties.completed_runs
         ):  # in some draws

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.ground.vocabulary import IN_TREE_DRIVERS, STORAGE_API
+from planner.ground.words import NO_WORDS, Text
 from planner.inventory.change import claim_document, document_of
 from planner.inventory.manifest import Object
 from planner.kubernetes.kinds import PLAYED
@@ -19,9 +20,10 @@ from planner.kubernetes.records import PersistentVolume, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.versions import RECORDED, minor_of
 from planner.remedies.needed_room import asked
-from planner.remedies.tightest_cluster import Files, admitted_template
+from planner.remedies.tightest_cluster import SOURCE, Files, admitted_template
 from planner.rollout.admission import Admission
-from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict
+from planner.rollout.answers import GROWING_REASONS, Reason, RolloutResult, Verdict, WorkloadRollout
+from planner.rollout.doubts import has_error
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.room_need import Need, RoomNeed
 from planner.rollout.run import Revision
@@ -40,8 +42,10 @@ _REASONS: Final = (*GROWING_REASONS, Reason.VOLUME_ATTACHED)
 
 
 def with_room(result: RolloutResult, snapshot: Snapshot, scenario: Scenario) -> RolloutResult:
-    """`result` with the room of each workload that is stuck for want of room; of others it isn't worked out."""
-    if result.verdict is not Verdict.STUCK or result.reason not in _REASONS or not scenario.with_remedies:
+    """`result` with the room of each workload that is stuck for want of room; of others it isn't worked out. On the tightest cluster of a
+    manifest, where no cluster was given, such a workload isn't stuck: it needs that room."""
+    is_made = snapshot.source == SOURCE
+    if result.verdict is not Verdict.STUCK or result.reason not in _REASONS or not (scenario.with_remedies or is_made):
         return result
     prepared = prepare(snapshot, scenario)
     revisions = {one.after.key: one for one in prepared.revisions}
@@ -51,7 +55,30 @@ def with_room(result: RolloutResult, snapshot: Snapshot, scenario: Scenario) -> 
         else part
         for part in result.workloads
     )
-    return replace(result, workloads=parts)
+    result = replace(result, workloads=parts)
+    return _needing_room(result) if is_made else result
+
+
+def _needing_room(result: RolloutResult) -> RolloutResult:
+    """Workloads that complete once there is room, as the gate tells of them without a cluster: with that room."""
+    parts = tuple(map(_needing, result.workloads))
+    first = next((part for part in parts if part.verdict is Verdict.NEEDS_GROWTH), None)
+    if first is None or has_error(result.findings) or any(part.verdict is Verdict.STUCK for part in parts):
+        return result
+    return replace(
+        result, workloads=parts, verdict=first.verdict, reason=first.reason, sentence=first.sentence, headline=first.headline, but=NO_WORDS,
+        seconds=max(part.seconds for part in parts),
+    )  # fmt: skip
+
+
+def _needing(part: WorkloadRollout) -> WorkloadRollout:
+    need = part.room
+    if part.verdict is not Verdict.STUCK or need is None or need.need is Need.NEVER:
+        return part
+    return replace(
+        part, verdict=Verdict.NEEDS_GROWTH, reason=Reason.NONE, sentence=Text(need.sentence), headline=Text(need.headline),
+        lowest_ready=part.lowest_ready if need.lowest_ready is None else need.lowest_ready * need.size, seconds=need.seconds, exceeds_deadline=False,
+    )  # fmt: skip
 
 
 def with_room_of_part(part: GatedWorkload, snapshot: Snapshot, revision: Revision) -> GatedWorkload:

@@ -116,6 +116,13 @@ class RoomNeed(Record):
         return count(one.count, "more pod", "more pods"), f"({_asks(one)} {where})"
 
     @property
+    def headline(self) -> str:
+        """``needs room for 1 more pod and the old pod's node``: the sentence in a dozen words."""
+        node = "all its pods on one node" if self.shares_one_node else "the old pod's node"
+        room = f"room for {self.parts[0].rstrip(':')}" if self.places else ""
+        return f"needs {' and '.join(filter(None, (room, node if self.needs_same_node else '')))}"
+
+    @property
     def sentence(self) -> str:
         """``needs room for 1 more pod (…) while it rolls out``; of what needs room, the same node, or never completes."""
         if self.need is Need.NEVER:

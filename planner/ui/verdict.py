@@ -8,7 +8,7 @@ import streamlit as st
 
 from planner.ground.words import Text, literal
 from planner.rollout.answers import Reason, Verdict
-from planner.rollout.wording import GLYPH, REASON, WORD, details, words
+from planner.rollout.wording import GLYPH, REASON, WORD, details, title, words
 
 __all__ = ["COLOUR", "GLYPH", "REASON", "WORD", "badge", "details", "show", "title", "words"]
 _Colour = Literal["green", "red", "orange", "gray"]
@@ -25,11 +25,6 @@ _ICON = {
     Verdict.NEEDS_GROWTH: ":material/trending_up:",
     Verdict.EVICTIONS_BY_QUEUE: ":material/logout:",
 }
-
-
-def title(verdict: Verdict, headline: str | Text) -> str:
-    """``✗ Stuck: the new pod needs 4 A100s, and the pods that it replaces hold all 8``."""
-    return f"{GLYPH[verdict]} {WORD[verdict]}" + (f": {headline}" if headline else "")
 
 
 def show(verdict: Verdict, headline: str | Text, sentence: str | Text) -> None:

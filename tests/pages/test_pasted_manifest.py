@@ -28,6 +28,8 @@ def test_the_rollout_page_opens_with_the_room_it_needs() -> None:
         in words
     )
     assert app.selectbox(key="cluster").value == "no cluster"
+    assert "△ Needs room for 1 more pod" in words
+    assert "✗ Stuck" not in words
 
 
 def test_what_needs_none_completes_there_and_names_none() -> None:
@@ -36,6 +38,7 @@ def test_what_needs_none_completes_there_and_names_none() -> None:
     assert str(GIVEN) in words
     assert "Wherever it runs" not in words
     assert "completes" in words.lower()
+    assert "Needs room" not in words
 
 
 def test_what_rolls_nothing_out_is_told_where_it_was_pasted() -> None:

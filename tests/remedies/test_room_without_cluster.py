@@ -245,6 +245,26 @@ def test_pods_that_have_to_be_near_to_pods_of_no_file_are_not_known() -> None:
     assert [part.room.need for part in found.parts if part.room] == [Need.ROOM, Need.ROOM]
 
 
+def test_what_stands_still_until_somebody_acts_is_not_known_and_says_so() -> None:
+    paused = workload()
+    paused["spec"]["paused"] = True
+    part = need_of(paused)
+    assert (part.verdict, part.room.need) == (Verdict.UNKNOWN, Need.UNKNOWN)
+    assert str(part.sentence) == "not known: the Deployment is paused, so nothing is rolled out until it is resumed"
+    assert any("resumed" in doubt.advice for doubt in part.doubts)
+    paused["spec"]["paused"] = False
+    assert need_of(paused).room.need is Need.ROOM
+    by_hand = workload(2, {"type": "OnDelete"}, kind="StatefulSet")
+    assert "each old pod stays until somebody deletes it" in str(need_of(by_hand).sentence)
+    by_hand["spec"]["updateStrategy"] = {"type": "RollingUpdate"}
+    assert need_of(by_hand).room.need is Need.NOTHING
+    promoted = workload(3) | {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+    promoted["spec"]["strategy"] = {"blueGreen": {"activeService": "app", "autoPromotionEnabled": False}}
+    assert need_of(promoted).room.places == 3  # until the promotion, which needs no more
+    promoted["spec"]["paused"] = True
+    assert need_of(promoted).room.need is Need.UNKNOWN
+
+
 DEVICE_CLASS: Final[Object] = {
     "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu.nvidia.com"},
     "spec": {"selectors": [{"cel": {"expression": "device.driver == 'gpu.nvidia.com'"}}]},
