@@ -54,8 +54,8 @@ def columns(rows: Rows) -> list[str]:
 def as_text(rows: Rows, *, unknown: str = UNKNOWN, room: int | None = None) -> str:
     """Columns as wide as their widest cell, two spaces between them, amounts to the right; "" without rows.
 
-    What is wider than `room` has its cells wrapped, or its columns in several tables one below the other that begin with the same first
-    column, whichever takes fewer lines; a word is never broken. A row or two, and what fits neither way, are a card a row.
+    What is wider than `room` has its cells wrapped, or its columns in several tables one below the other that begin with the same
+    columns, whichever takes fewer lines; a word is never broken. A row or two, and what fits neither way, are a card a row.
     """
     names = columns(rows)
     cells = [[printable(shown(row.get(name), unknown), one_line=True) for name in names] for row in rows]
@@ -100,16 +100,26 @@ def _table(lines: Sequence[list[str]], which: Sequence[int], right: Sequence[boo
 
 
 def _parts(lines: Sequence[list[str]], right: Sequence[bool], room: int) -> list[list[int]]:
-    """Columns that stand side by side in `room`, each time after the first one; none where one can't stand beside that."""
+    """Columns that stand side by side in `room`, each time after those that tell the rows apart; none where one can't stand beside these."""
+    first = list(range(_telling(lines, room // 2)))
     parts: list[list[int]] = []
-    for place in range(1, len(right)):
+    for place in range(len(first), len(right)):
         if parts and _width(lines, [*parts[-1], place]) <= room:
             parts[-1].append(place)
-        elif _table(lines, [0, place], right, room):
-            parts.append([0, place])
+        elif _table(lines, [*first, place], right, room):
+            parts.append([*first, place])
         else:
             return []
     return parts
+
+
+def _telling(lines: Sequence[list[str]], room: int) -> int:
+    """How many of the first columns tell one row from another; the first alone where all of these don't, or are wider than `room`."""
+    for number in range(1, len(lines[0])):
+        which = list(range(number))
+        if len({tuple(line[:number]) for line in lines}) == len(lines) and _width(lines, which) <= room:
+            return number
+    return 1
 
 
 def _narrowed(lines: Sequence[list[str]], widths: Sequence[int], right: Sequence[bool], room: int) -> list[int]:
