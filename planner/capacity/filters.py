@@ -13,7 +13,7 @@ from typing import Final
 from planner.ground.errors import InputError
 from planner.ground.records import Record
 from planner.ground.settings import setting
-from planner.ground.words import NO_WORDS, Text, count, listing, plural
+from planner.ground.words import NO_WORDS, Text, choice, count, listing, plural
 from planner.kubernetes.kinds import NODE, POD, WORKLOADS
 from planner.kubernetes.nodes import NO_POOL, node_pool
 from planner.kubernetes.owners import workload_keys
@@ -187,8 +187,4 @@ def _check(what: str, asked: Iterable[str], there: Iterable[str]) -> None:
     known = sorted(set(there))
     for one in asked:
         if one not in known:
-            raise InputError(
-                f'there is no {what} "{one[:60]}" in the snapshot',
-                where=what,
-                mend=f"Choose of {listing(known, most=8)}",
-            )
+            raise InputError(f'there is no {what} "{one[:60]}" in the snapshot', where=what, mend=choice(one, known))

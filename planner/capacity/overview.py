@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
@@ -15,7 +14,7 @@ from planner.ground import parts
 from planner.ground.budget import LIST_UNITS, QUESTION_UNITS, allowed, part
 from planner.ground.records import Record, replace
 from planner.ground.tables import alike
-from planner.ground.words import NO_WORDS, Text, count, listing
+from planner.ground.words import NO_WORDS, Text, count, listing, without_own_names
 from planner.inventory.account import get_command, missing, told, unseen, without_workloads
 from planner.inventory.pool_limits import PoolLimits
 from planner.kubernetes.kinds import NODE, POD, ROLLING, several
@@ -198,8 +197,7 @@ def by_cause(lines: Iterable[WorkloadOverview]) -> list[tuple[WorkloadOverview, 
     """Workloads that can't be rolled out now, each with those of which the same is said: what differs is their own names."""
 
     def cause(line: WorkloadOverview) -> Hashable:
-        own = "|".join(re.escape(name) for name in line.workload.split("/")[1:])
-        return line.verdict, line.reason, re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", str(line.headline))
+        return line.verdict, line.reason, without_own_names(line.workload, str(line.headline))
 
     return alike((line for line in by_trouble(lines) if line.verdict is not Verdict.COMPLETES), cause)
 

@@ -25,6 +25,7 @@ from planner.cli import options, pager, stream, waiting
 from planner.ground import collector, parts
 from planner.ground.errors import HeadroomError, NotKnownError
 from planner.ground.exit_status import ExitStatus
+from planner.ground.words import choice
 from planner.questions import CAPACITY, HEALTH, INDEX, MONEY, NOW, OVER_TIME, ROLLOUTS, SETUP, Entry
 from planner.serve.processes import forked
 
@@ -166,6 +167,9 @@ class _Commands(click.Group):
                 is_its_own = any(asks[0] in param.opts for param in command.params)
                 is_kept = is_its_own and not {"-h", "--help", "--help-all"} & set(rest)
                 return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
+        if not first.startswith("-") and self.get_command(ctx, first) is None:
+            instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands")
+            raise click.UsageError(f"There is no command {args[0]!r}. {instead}", ctx)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -56,7 +56,9 @@ def beneath(printing: Callable[[], Any]) -> Iterator[None]:
     """While this lasts, `holding` can hold back what is written: standard output below what `printing` makes of it, so that a pager gets it
     as a terminal would, and standard error above, so that a line of progress is shown at once."""
     out, err = sys.stdout, sys.stderr
-    if not (sys.stdin is not None and sys.stdin.isatty() and out.isatty()):  # as click has it: else nobody turns the page
+    if not (
+        sys.stdin is not None and sys.stdin.isatty() and out.isatty()
+    ):  # as click has it: else nobody turns the page
         with printing():
             yield
         return

@@ -26,7 +26,8 @@ from planner.ground.exit_status import ExitStatus, gravest
 from planner.ground.progress import told_to
 from planner.ground.records import Record, replace
 from planner.ground.sheet import Listing
-from planner.ground.words import moment, sentence
+from planner.ground.tables import alike
+from planner.ground.words import moment, sentence, without_own_names
 from planner.history import names
 from planner.history.levels import History
 from planner.inventory.account import ServerLoad
@@ -46,6 +47,7 @@ from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 Settings = TypeVar("Settings")
 _MOST: Final = 40  # rows of a listing on a terminal; a pipe gets all where the listing itself doesn't say how many
 _COMPLETE: Final = 3  # on a terminal more than so many that complete are a line
+_FEW: Final = 10  # rows on a terminal that stand each by itself
 _APART: Final = 2  # lines under a row; with more of them it stands apart
 _ASIDE: Final = 48  # letters of what stands before a tab; longer ones push the rest aside
 
@@ -368,16 +370,19 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
     title = listing.title_of(answer)
     terminal.say(f"\n{title}" if title else "")
     left, complete = _folded(listing, items)
-    shown = left[: _most(listing, left)]
+    groups = _alike(listing, left)
+    shown = groups[: _most(listing, left)]
     if not items:
         terminal.say(listing.empty)
     elif listing.line is not None:
         _say_lines(listing, shown)
     else:
-        terminal.say_rows(listed(listing, answer, shown), unknown=listing.unknown_of(answer))
-    if len(left) > len(shown):
-        how = f": --rows {listing.name} -o csv" if listing.columns else " (a pipe, as | less, gets each of them)"
-        click.echo(f"  and {len(left) - len(shown):,} more{how}")
+        terminal.say_rows(listed(listing, answer, [one for one, *_ in shown]), unknown=listing.unknown_of(answer))
+    how = f"--rows {listing.name} -o csv" if listing.columns else "a pipe, as | less, gets each of them"
+    if (more := len(left) - sum(map(len, shown))) > 0:
+        click.echo(f"  and {more:,} more: {how}")
+    elif len(left) > len(shown):
+        click.echo(f"  each of them: {how}")
     if complete:
         terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")
     if note := listing.note(answer):
@@ -393,6 +398,19 @@ def _folded(listing: Listing[Any, Any], items: Sequence[Any]) -> tuple[Sequence[
     return (left, complete) if complete > _COMPLETE else (items, 0)
 
 
+def _alike(listing: Listing[Any, Any], items: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """The rows of which the same is said together, but for the workload's own names: on a terminal, where there are many."""
+    if listing.line is None or len(items) <= _FEW or terminal.width() is None:
+        return [(one,) for one in items]
+
+    def said(one: Any) -> object:
+        name, tab, text = listing.line(one).partition("\t") if listing.line is not None else ("", "", "")
+        verdict = listing.verdict(one) if listing.verdict is not None else None
+        return (verdict, without_own_names(name, text)) if tab else id(one)
+
+    return alike(items, said)
+
+
 def _most(listing: Listing[Any, Any], items: Sequence[Any]) -> int | None:
     """How many rows are shown: on a terminal a screen or two, of those that take many lines a quarter of that."""
     if listing.most is not None or terminal.width() is None:
@@ -401,11 +419,18 @@ def _most(listing: Listing[Any, Any], items: Sequence[Any]) -> int | None:
     return _MOST // 4 if is_long else _MOST
 
 
-def _say_lines(listing: Listing[Any, Any], items: Sequence[Any]) -> None:
-    """Each row as a sentence, with its verdict before it and what can be copied below."""
+def _line(line: str, more: int) -> str:
+    """The line of a row, which stands for so many more."""
+    name, tab, text = line.partition("\t")
+    return f"{name} and {more:,} more{tab}{text}" if more else line
+
+
+def _say_lines(listing: Listing[Any, Any], groups: Sequence[tuple[Any, ...]]) -> None:
+    """Each row as a sentence, with its verdict before it and what can be copied below; of several that are alike the first."""
     assert listing.line is not None
+    items = [one for one, *_ in groups]
     verdicts = [listing.verdict(one) for one in items] if listing.verdict is not None else [None] * len(items)
-    said = [listing.line(one).split("\n") for one in items]
+    said = [_line(listing.line(one), len(more)).split("\n") for one, *more in groups]
     room = min(_ASIDE, max((len(first.partition("\t")[0]) for first, *_ in said), default=0))
     for one, verdict, (first, *more) in zip(items, verdicts, said, strict=True):
         if len(more) > _APART and one is not items[0]:

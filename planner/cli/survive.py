@@ -31,7 +31,9 @@ def _with_manifests(called: Called, found: Survival) -> None:
 
 def _either(ways: Sequence[tuple[str, str]]) -> str:
     """The first way as it is applied, the others as comments: applied together they would keep twice the nodes."""
-    parts = [f"# {what}\n{text if not place else textwrap.indent(text, '# ')}" for place, (what, text) in enumerate(ways)]
+    parts = [
+        f"# {what}\n{text if not place else textwrap.indent(text, '# ')}" for place, (what, text) in enumerate(ways)
+    ]
     return "\n".join(parts)
 
 

@@ -67,7 +67,10 @@ def as_text(rows: Rows, *, unknown: str = UNKNOWN, room: int | None = None) -> s
     if room is None or _width(lines, every) <= room:
         return _table(lines, every, right, None)
     cards = "".join(f"{line}\n" for row in cells for line in _card(lines[0], row, room))
-    ways = [_table(lines, every, right, room), "\n".join(_table(lines, part, right, room) for part in _parts(lines, right, room))]
+    ways = [
+        _table(lines, every, right, room),
+        "\n".join(_table(lines, part, right, room) for part in _parts(lines, right, room)),
+    ]
     found = min(filter(None, ways), key=_lines, default=cards)
     return cards if len(rows) <= _CARDS and _lines(cards) < _lines(found) else found
 

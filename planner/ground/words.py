@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import inf
@@ -255,10 +255,38 @@ def listing(names: Sequence[str], most: int | None = 3) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def numbered(numbers: Iterable[int]) -> str:
+    """``1.``, ``2., 5. to 9.``: numbers of a list, of more than two in a row the ends."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(
+        f"{some[0]}. to {some[-1]}." if len(some) > 2 else ", ".join(f"{one}." for one in some) for some in parts
+    )
+
+
+def choice(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """What to write in the place of a name that isn't `known`: ``Did you mean prod?``, else `otherwise`, or which names there are."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    near = get_close_matches(name, names, 3, 0.75)
+    return f"Did you mean {' or '.join(near)}?" if near else otherwise or f"Choose of {listing(names, 8)}"
+
+
 def shortened(name: str, most: int) -> str:
     """`name` in at most so many letters, for where it can't wrap: the middle goes, since both ends tell names apart."""
     end = most // 2
     return name if len(name) <= most else f"{name[: most - end - 1]}…{name[-end:]}"
+
+
+def without_own_names(workload: str, text: str) -> str:
+    """What is said of a workload without its own names: the same text then says the same of two."""
+    own = "|".join(re.escape(name) for name in workload.split("/")[1:] if name)
+    return re.sub(rf"(?<![\w.-])({own})(?![\w-])", "", text) if own else text
 
 
 def short_name(workload: str) -> str:

@@ -61,16 +61,20 @@ def workload_key(snapshot: Snapshot, name: str, namespaces: Collection[str] = ()
 
 def nearest(name: str, keys: Iterable[str]) -> list[str]:
     """Keys whose written forms are like `name` or hold its last part, the likeliest first; at most three."""
-    written: dict[str, str] = {}
+    written: dict[str, list[str]] = {}
     for key in keys:
         kind, namespace, own = key.split("/", 2)
         for form in (own, f"{namespace}/{own}", f"{kind.lower()}/{own}", f"{kind.lower()}/{namespace}/{own}"):
             if form.count("/") == name.count("/"):
-                written.setdefault(form, key)
-    alike = [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.9)]
-    alike = alike or [written[form] for form in get_close_matches(name.lower(), written, _ALIKE, 0.75)]
+                written.setdefault(form, []).append(key)
+    forms = get_close_matches(name.lower(), written, _ALIKE, 0.9) or get_close_matches(
+        name.lower(), written, _ALIKE, 0.75
+    )
     last = name.rpartition("/")[2]
-    return alike or list(dict.fromkeys(key for key in written.values() if last and last in key))[:_ALIKE]
+    alike = [key for form in forms for key in written[form]] or [
+        key for some in written.values() for key in some if last and last in key
+    ]
+    return list(dict.fromkeys(alike))[:_ALIKE]
 
 
 def with_workload_keys(settings: Settings, snapshot: Snapshot, namespaces: Collection[str] = ()) -> Settings:

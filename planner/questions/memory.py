@@ -16,7 +16,7 @@ from planner.ground.records import Record, replace
 from planner.ground.settings import setting, settings_within
 from planner.ground.sheet import Column, Figure, Listing
 from planner.ground.vocabulary import MEMORY
-from planner.ground.words import Text, count
+from planner.ground.words import Text, choice, count
 from planner.health.memory import rows
 from planner.health.memory.kubelet import KubeletSettings
 from planner.health.memory.nodes import ClassLine, ClusterMemory, NodeReport, PodMemory, cluster_memory
@@ -221,7 +221,11 @@ def answer(snapshot: Snapshot, settings: MemorySettings, given: Given = NOTHING)
         return plan
     nodes = tuple(node for node in plan.cluster.nodes if node.name == settings.node)
     if not nodes:
-        raise InputError(f'there is no node "{settings.node}"', where="node", mend="Name none to see all of them")
+        raise InputError(
+            f'there is no node "{settings.node}"',
+            where="node",
+            mend=choice(settings.node, (node.name for node in plan.cluster.nodes)),
+        )
     return replace(plan, cluster=replace(plan.cluster, nodes=nodes))
 
 

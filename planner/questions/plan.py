@@ -22,7 +22,7 @@ from planner.ground.progress import tell
 from planner.ground.records import replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import NO_WORDS, Text, listing, sentence, short_name
+from planner.ground.words import NO_WORDS, Text, listing, numbered, sentence, short_name
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
@@ -151,7 +151,7 @@ _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     if answer.is_order_played
     else "each by itself, once what it needs is there: in no order that was played",
     items=lambda answer: list(enumerate(answer.order, 1)),
-    told=lambda answer: [of for of in enumerate(answer.order, 1) if of[1].needs or of[1].is_first],
+    told=PlanAnswer.turns,
     columns=(
         Column("turn", lambda of: of[0]),
         Column("workload", lambda of: of[1].workload),
@@ -160,7 +160,7 @@ _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
         ),
         Column("replicas", lambda of: of[1].replicas, heading=None),
         Column("needs", lambda of: ", ".join(map(str, of[1].needs)),
-            words=lambda of: ", ".join(f"{number}." for number in of[1].needs) or "nothing",
+            words=lambda of: numbered(of[1].needs) or "nothing",
         ),
     ),
 )  # fmt: skip

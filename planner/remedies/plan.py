@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Final
 
 from planner.ground.records import Record, replace
@@ -71,6 +72,29 @@ class PlanAnswer(Record):
     is_order_played: bool = False  # as a whole, each rollout after those before it; else each completes by itself
     unjudged: tuple[Unjudged, ...] = ()  # whose rollout isn't played, so that the plan doesn't know them
     hidden: int = 0  # workloads in `order` and `left`, by the filter; measures work together, so that all of them stay
+
+    def turns(self) -> list[tuple[int, Turn]]:
+        """The turns of those that need something or come before all others, each with its place; some that follow each other and need
+        alike measures are one."""
+
+        def alike(of: tuple[int, Turn]) -> object:
+            turn = of[1]
+            return (
+                turn.lowest_ready,
+                turn.replicas,
+                [self.measures[number - 1].alike or number for number in turn.needs],
+            )
+
+        shown = [(place, turn) for place, turn in enumerate(self.order, 1) if turn.needs or turn.is_first]
+        return [_as_one(list(some)) for _, some in groupby(shown, alike)]
+
+
+def _as_one(some: list[tuple[int, Turn]]) -> tuple[int, Turn]:
+    (place, first), *more = some
+    if not more:
+        return place, first
+    needs = tuple(sorted({number for _, turn in some for number in turn.needs}))
+    return place, replace(first, workload=f"{first.workload} and {len(more):,} more", needs=needs)
 
 
 class Planner:

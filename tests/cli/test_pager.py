@@ -56,7 +56,9 @@ def on_a_terminal(folder: Path, rows: int, *commands: str, is_typed: bool = True
             printed += part
     os.close(ours)
     assert child.returncode == 0, printed.decode()
-    return [text.replace("\x1b[0m", "").lstrip() for text in END.split(printed.decode().replace("\r\n", "\n"))[0::2]][:-1]
+    return [text.replace("\x1b[0m", "").lstrip() for text in END.split(printed.decode().replace("\r\n", "\n"))[0::2]][
+        :-1
+    ]
 
 
 def _read(terminal: int) -> bytes:
@@ -99,7 +101,9 @@ def test_a_pipe_is_never_paged(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     program = [sys.executable, "-c", "from planner.cli import main; main()", "overview", "demo"]
     environment = {**os.environ, "PAGER": "false", "LINES": "4"}
-    done = subprocess.run(program, cwd=ROOT, env=environment, stdin=theirs, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        program, cwd=ROOT, env=environment, stdin=theirs, stdout=subprocess.PIPE, text=True, check=True
+    )
     os.close(ours)
     os.close(theirs)
     assert done.stdout.startswith(FIRST)
@@ -108,7 +112,6 @@ def test_a_pipe_is_never_paged(tmp_path: Path) -> None:
 
 def test_what_warns_stands_below_the_answer_on_a_terminal(tmp_path: Path) -> None:
     nodes = tmp_path / "nodes.json"
-
 
     nodes.write_text(json.dumps(node("a")))
     (text,) = on_a_terminal(tmp_path, 40, f"capacity {nodes}")

@@ -28,12 +28,17 @@ def test_a_row_is_a_card_where_columns_would_break_a_word() -> None:
 
 
 def test_many_columns_are_tables_one_below_the_other_that_read_down_a_column() -> None:
-    rows = [{"kind": "node", "name": f"gpu-node-{number}", "cpu": number, "first to go": f"prod/worker-{number}"} for number in range(3)]
+    rows = [
+        {"kind": "node", "name": f"gpu-node-{number}", "cpu": number, "first to go": f"prod/worker-{number}"}
+        for number in range(3)
+    ]
     assert as_text(rows, room=34) == (
         "kind  name        cpu\nnode  gpu-node-0    0\nnode  gpu-node-1    1\nnode  gpu-node-2    2\n\n"
         "kind  name        first to go\nnode  gpu-node-0  prod/worker-0\nnode  gpu-node-1  prod/worker-1\nnode  gpu-node-2  prod/worker-2\n"
     )
-    assert as_text(rows[:2], room=34).startswith("node · name: gpu-node-0 · cpu: 0")  # nobody reads two rows down a column
+    assert as_text(rows[:2], room=34).startswith(
+        "node · name: gpu-node-0 · cpu: 0"
+    )  # nobody reads two rows down a column
     assert as_text(rows, room=80).splitlines()[0] == "kind  name        cpu  first to go"
 
 

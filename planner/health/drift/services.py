@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from planner.ground.errors import InputError
 from planner.ground.quantity import format_amount
 from planner.ground.vocabulary import CPU, MEMORY
-from planner.ground.words import Text, begin_with, count, listing, ratio, short_name, written
+from planner.ground.words import Text, begin_with, choice, count, listing, ratio, short_name, written
 from planner.health.drift.members import (
     EnvironmentMember,
     matching_container,
@@ -66,11 +66,14 @@ def drift(
     if rule.reference and rule.reference not in environments:
         raise InputError(
             f'there is no environment "{rule.reference}"',
-            mend=f"Choose one of {listing(sorted(environments), 8)}" if environments else "",
+            mend=choice(rule.reference, environments) if environments else "",
         )
     if lacking := sorted({*rule.between} - {*environments}):
-        there = listing(sorted(environments), 8) if environments else "none"
-        raise InputError(f'there is no environment "{lacking[0]}"', where="--between", mend=f"Choose of {there}")
+        raise InputError(
+            f'there is no environment "{lacking[0]}"',
+            where="--between",
+            mend=choice(lacking[0], environments, "" if environments else "None is known"),
+        )
     if rule.between:
         members = {name: [one for one in found if one.environment in rule.between] for name, found in members.items()}
         environments = tuple(one for one in environments if one in rule.between)
