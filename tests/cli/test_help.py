@@ -20,7 +20,8 @@ def _command(name: str) -> click.Command:
 
 def _flags(text: str) -> set[str]:
     words = (line.split() for line in text.splitlines() if line.startswith("  -"))
-    return {word.rstrip(",").partition("/")[0] for line in words for word in line[:3] if word.startswith("--")}
+    named = (next((word for word in line[:3] if word.startswith("--")), "") for line in words)  # of a pair the first
+    return {word.rstrip(",").partition("/")[0] for word in named if word}
 
 
 def _help(name: str, flag: str) -> str:
