@@ -36,7 +36,7 @@ print(f"[paged {len(text.splitlines())}] {text.splitlines()[0]}")
 """
 END = re.compile(r"--- (\d+)\n")
 PAGED = re.compile(r"\A\[paged (\d+)\] (.*)")
-FIRST = "5 of 20 workloads could not be rolled out now."
+FIRST = "5 of 20 workloads"
 
 
 def on_a_terminal(folder: Path, rows: int, *commands: str, is_typed: bool = True, **environment: str) -> list[str]:
