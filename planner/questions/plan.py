@@ -139,12 +139,8 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
         Column("undo", lambda of: of[1].undo),
     ),
 )
-_STEPS: Final[Listing[PlanAnswer, tuple[Numbered, ...]]] = Listing(
-    name="steps",
-    items=lambda answer: alike(answer.measures),
-    line=_together,
-    code=lambda some: f"{some[0][1].command}\nundo: {some[0][1].undo}",
-)
+_STEPS: Final[Listing[PlanAnswer, tuple[Numbered, ...]]] = Listing(name="steps", items=lambda answer: alike(answer.measures), line=_together,
+    code=lambda some: f"{some[0][1].command}\nundo: {some[0][1].undo}")  # fmt: skip
 _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     name="order",
     title=lambda answer: "in this order; workloads in between need no change"

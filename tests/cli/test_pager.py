@@ -56,9 +56,8 @@ def on_a_terminal(folder: Path, rows: int, *commands: str, is_typed: bool = True
             printed += part
     os.close(ours)
     assert child.returncode == 0, printed.decode()
-    return [text.replace("\x1b[0m", "").lstrip() for text in END.split(printed.decode().replace("\r\n", "\n"))[0::2]][
-        :-1
-    ]
+    text = re.sub(r"[^\n]*\x1b\[2K", "", printed.decode().replace("\r\n", "\n"))  # without a line of progress
+    return [one.replace("\x1b[0m", "").lstrip() for one in END.split(text)[0::2]][:-1]
 
 
 def _read(terminal: int) -> bytes:
