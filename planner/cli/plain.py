@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+from textwrap import indent
 from typing import Any, Final, TypeVar
 
 import click
@@ -259,6 +261,8 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
             rows=_rows(question, values["rows"], output_format), fail_on=values.get("fail_on", ()),
             text=partial(hooks.text, found, values) if hooks.text else None,
         )  # fmt: skip
+        if question.codes_file:
+            _write_codes(question, found, values)
         hooks.beside(called, found)
         if output_format == "text" or hasattr(found, "as_of"):
             say_age(_dated(found, given, called.snapshots), called.snapshots[0].nodes)
@@ -269,12 +273,29 @@ def command_of(name: str, hooks: Hooks = Hooks()) -> click.Command:  # noqa: B00
         options.asked(*(one.settings for one in (question, other) if one is not None)),
         *([_AS_SCRIPT] if question.script is not None else []),
         taking(*question.wants),
+        *([_codes_option(question.codes_file)] if question.codes_file else []),
         hooks.options,
         output.printing(question),
     )
     return click.command(name.replace("_", "-"), cls=options.ShortHelp, help=question.about or INDEX[name].line)(
         made(command)
     )
+
+
+def _codes_option(name: str) -> options.Options:
+    return options.option("Output", f"--{name}", "codes_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", is_everyday=True,
+        help=f"Write the {name} there: one way as it is applied, the others as comments.")  # fmt: skip
+
+
+def _write_codes(question: Question[Any, Any], answer: Any, values: Mapping[str, Any]) -> None:
+    """Its codes into the file that is named; else a line says that there are some. Applied together they would do twice what one does."""
+    file, name, ways = values["codes_file"], question.codes_file, question.codes(answer).items()
+    if file is not None:
+        parts = [f"# {what}\n{text if not place else indent(text, '# ')}" for place, (what, text) in enumerate(ways)]
+        output.write_file(file, "\n".join(parts))
+        click.echo(f"wrote {file}" if parts else f"wrote {file}: there are no {name}", err=True)
+    elif ways and values["output_format"] == "text":
+        terminal.say(f"\n--{name} FILE writes the {name}.")
 
 
 def _with_left_out(status: int, called: Called) -> int:
@@ -358,7 +379,7 @@ def show(question: Question[Any, Any], answer: Any) -> None:
             show_listing(listing, answer)
     for place, note in enumerate(question.notes(answer)):
         terminal.say(note if place else f"\n{note}")
-    for what, code in question.codes(answer).items():
+    for what, code in question.codes(answer).items() if not question.codes_file else ():
         click.echo(f"\n{what}:\n\n{code.rstrip()}")
 
 

@@ -8,13 +8,11 @@ spare nodes are shared by rollouts that follow each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from planner.capacity import overview as overviews
 from planner.capacity.filters import Filter, Kept
 from planner.capacity.untold import growing
-from planner.ground import tables
 from planner.ground.budget import LIST_UNITS, allowed
 from planner.ground.errors import InputError
 from planner.ground.exit_status import ExitStatus
@@ -22,17 +20,16 @@ from planner.ground.progress import tell
 from planner.ground.records import replace
 from planner.ground.settings import settings_within
 from planner.ground.sheet import USD_A_MONTH, Column, Figure, Listing
-from planner.ground.words import NO_WORDS, Text, listing, numbered, sentence, short_name
+from planner.ground.words import NO_WORDS, Text, numbered, sentence
 from planner.kubernetes.kinds import NODE, POD, ROLLING
 from planner.kubernetes.records import Snapshot
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies.levered import LeveredCluster, own_rollout
-from planner.remedies.measures import Measure, MeasureKind
+from planner.remedies.measures import Numbered, alike, together
 from planner.remedies.plan import SEARCH, Left, PlanAnswer, Planner, Turn
 from planner.remedies.plan_state import Aims, PlanState
-from planner.remedies.price import priced
 from planner.rollout.prepared import compiled
 from planner.rollout.wording import words
 
@@ -82,43 +79,12 @@ def narrowed(whole: PlanAnswer, kept: Kept) -> PlanAnswer:
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-Numbered = tuple[int, Measure]
-
-
-def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
-    """The measures with their numbers from 1; those that patch other workloads in the same way and cost nothing together."""
-
-    def patched(of: Numbered) -> object:
-        number, measure = of
-        return (measure.alike, bool(measure.makes)) if measure.alike else number
-
-    return tables.alike(enumerate(measures, 1), patched)
-
-
 def doubt_of(answer: PlanAnswer) -> Text:
     """What wasn't looked at, where `doubts` don't say it."""
     return NO_WORDS if any(one.about == SEARCH for one in answer.doubts) else answer.doubt
 
 
 # ── the question ─────────────────────────────────────────────────────────────────────────────────────────────────────
-def _priced(of: Numbered) -> str:
-    """``2. One A100 node more in gpu-a100: $12,263 a month kept, $178 for one rollout``."""
-    number, measure = of
-    limit = f"; {measure.limit}" if measure.limit else ""
-    return f"{number}. {measure.what}{f': {price_of(measure)}' if measure.kind is MeasureKind.NODES else ''}{limit}"
-
-
-def _together(some: tuple[Numbered, ...]) -> str:
-    """The first of some that are alike, and for which workloads the others are."""
-    more = [f"{number}. {short_name(measure.workload)}" for number, measure in some[1:]]
-    return f"{_priced(some[0])}{f'; the same for {listing(more)} (--script has all)' if more else ''}"
-
-
-def price_of(one: Measure) -> str:
-    """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
-    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, one.kept_nodes)
-
-
 _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
     name="measures",
     items=lambda answer: list(enumerate(answer.measures, 1)),
@@ -139,7 +105,7 @@ _MEASURES: Final[Listing[PlanAnswer, Numbered]] = Listing(
         Column("undo", lambda of: of[1].undo),
     ),
 )
-_STEPS: Final[Listing[PlanAnswer, tuple[Numbered, ...]]] = Listing(name="steps", items=lambda answer: alike(answer.measures), line=_together,
+_STEPS: Final[Listing[PlanAnswer, tuple[Numbered, ...]]] = Listing(name="steps", items=lambda answer: alike(answer.measures), line=together,
     code=lambda some: f"{some[0][1].command}\nundo: {some[0][1].undo}")  # fmt: skip
 _ORDER: Final[Listing[PlanAnswer, tuple[int, Turn]]] = Listing(
     name="order",

@@ -147,7 +147,7 @@ class Question(Record, Generic[S, A]):
     answer : from snapshot, settings and what was given beside them; raises `HeadroomError` when it can't be answered
     figures, listings : what is shown of the answer, everywhere; facts and tables are made of them, where they aren't given
     notes : sentences under it
-    codes : what can be copied: what it is for → the text
+    codes : what can be copied: what it is for → the text; `codes_file`: what they are called that an option writes to a file instead
     given_rows : a setting that was given → format → the rows that are then meant where none are named
     first_rows : the rows that are else meant; without it those of the first listing
     about, wants : of the command that is made of it, where it has no words of its own: its help, what it takes
@@ -175,6 +175,7 @@ class Question(Record, Generic[S, A]):
     listings: tuple[Listing[A, Any], ...] = ()
     notes: Callable[[A], Iterable[str | Text]] = lambda _: ()
     codes: Callable[[A], Mapping[str, str]] = lambda _: {}
+    codes_file: str = ""
     given_rows: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     first_rows: str = ""
     script: Callable[[A, str], str] | None = None

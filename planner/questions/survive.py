@@ -56,6 +56,8 @@ QUESTION: Final = Question(
         Listing(name="doubts", columns=DOUBTS, is_shown=False),
     ),
     notes=notes,
+    codes=lambda found: dict(reversed(found.manifests)),
+    codes_file="manifests",
     about="""What breaks if a node, a zone, an NVLink or rack domain or all spot nodes of a pool fail at once.
 
     Which pods stay pending, how long the others take, which are preempted, how many nodes may fail together, and the cheapest spare.""",

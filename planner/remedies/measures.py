@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 from functools import partial
 
+from planner.ground import tables
 from planner.ground.quantity import format_amount
 from planner.ground.records import Record, replace
 from planner.ground.words import NO_WORDS, Text, count, listing, plural, short_name
@@ -15,6 +16,7 @@ from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.remedies.levered import LeveredCluster
 from planner.remedies.levers import lending, quota
+from planner.remedies.price import priced
 
 
 class MeasureKind(StrEnum):
@@ -130,3 +132,35 @@ def order_measure(key: str, before: tuple[str, ...], share: float) -> Change:
         undo=commands.comment("an order leaves nothing to undo").strip(),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, turns={key: (before, share)})
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+Numbered = tuple[int, Measure]
+
+
+def alike(measures: Sequence[Measure]) -> list[tuple[Numbered, ...]]:
+    """The measures with their numbers from 1; those that patch other workloads in the same way and cost nothing together."""
+
+    def patched(of: Numbered) -> object:
+        number, measure = of
+        return (measure.alike, bool(measure.makes)) if measure.alike else number
+
+    return tables.alike(enumerate(measures, 1), patched)
+
+
+def _priced(of: Numbered) -> str:
+    """``2. One A100 node more in gpu-a100: $12,263 a month kept, $178 for one rollout``."""
+    number, measure = of
+    limit = f"; {measure.limit}" if measure.limit else ""
+    return f"{number}. {measure.what}{f': {price_of(measure)}' if measure.kind is MeasureKind.NODES else ''}{limit}"
+
+
+def together(some: tuple[Numbered, ...]) -> str:
+    """The first of some that are alike, and for which workloads the others are."""
+    more = [f"{number}. {short_name(measure.workload)}" for number, measure in some[1:]]
+    return f"{_priced(some[0])}{f'; the same for {listing(more)} (--script has all)' if more else ''}"
+
+
+def price_of(one: Measure) -> str:
+    """``$438 a month kept, $4.57 for one rollout``; of nodes that pods stay on ``$438 a month: pods stay on it``."""
+    return priced(one.usd_per_month, one.usd_per_rollout, one.nodes, one.kept_nodes)

@@ -22,7 +22,7 @@ from planner.questions.plan import PlanSettings
 from planner.questions.question import Given, Question
 from planner.questions.restarts import RestartsSettings
 from planner.questions.savings import SavingsSettings
-from planner.remedies.measures import Measure, MeasureKind
+from planner.remedies.measures import Measure, MeasureKind, price_of
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
 from planner.rollout.answers import Verdict
@@ -112,7 +112,7 @@ def next_rollout(line: Line, snapshot: Snapshot) -> None:
             found = cache.ask_aloud(plan.QUESTION, snapshot, PlanSettings(), given)
     step = None if found is None else _first(found)
     if step is not None:
-        cost = plan.price_of(step) if step.kind is MeasureKind.NODES else "no cost"
+        cost = price_of(step) if step.kind is MeasureKind.NODES else "no cost"
         _say_next(line, f"{step.what}; {cost}")
     with line.act:
         if step is not None and step.change:

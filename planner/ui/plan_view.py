@@ -12,8 +12,8 @@ from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
-from planner.questions.plan import QUESTION, Numbered, PlanSettings, alike, doubt_of, narrowed, price_of
-from planner.remedies.measures import Measure, MeasureKind
+from planner.questions.plan import QUESTION, PlanSettings, doubt_of, narrowed
+from planner.remedies.measures import Measure, MeasureKind, Numbered, alike, price_of
 from planner.remedies.plan import PlanAnswer
 from planner.remedies.scripts import in_context, script
 from planner.rollout.answers import Step

@@ -79,9 +79,8 @@ document, `headroom.<question>/<version>`, whose JSON Schema is in [schemas](sch
 of what, and `--rows facts` is the whole answer as metric, labels, value, unit.
 
 {commands}
-
-Where next: [everyday use](everyday.md), [a rollout's answer](rollout.md), [the gate](gate.md).
 """
+WHERE_NEXT = "Where next: [everyday use](everyday.md), [a rollout's answer](rollout.md), [the gate](gate.md).\n"
 KINDS_PAGE = """\
 # Kinds
 
@@ -278,7 +277,7 @@ def command_line() -> str:
             parts += [
                 _section([*name.split(" "), below]) for below in command.commands if f"{name} {below}" not in COMMANDS
             ]
-    return "\n".join(parts)
+    return "\n".join([*parts, WHERE_NEXT])
 
 
 def with_reading(text: str) -> str:

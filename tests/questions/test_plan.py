@@ -18,7 +18,7 @@ from planner.inventory.change import WorkloadChange, apply_change
 from planner.inventory.pool_limits import LimitSource, PoolLimits, parse_typed_limits
 from planner.kubernetes.nodes import node_pool
 from planner.kubernetes.records import FrozenMap, Node, Snapshot
-from planner.questions.plan import QUESTION, PlanSettings, alike, answer, price_of
+from planner.questions.plan import QUESTION, PlanSettings, answer
 from planner.questions.pool_settings import PoolSettings
 from planner.questions.question import NOTHING, Given
 from planner.remedies import combinations as search
@@ -28,7 +28,7 @@ from planner.remedies.knobs import Knobs, Lever
 from planner.remedies.levers.lending import is_given_back
 from planner.remedies.limits import Limit
 from planner.remedies.make_room import make_room
-from planner.remedies.measures import Measure, MeasureKind
+from planner.remedies.measures import Measure, MeasureKind, alike, price_of
 from planner.remedies.plan import PlanAnswer, Turn
 from planner.remedies.player import Outcome
 from planner.remedies.price import price_of_nodes, remedy_cost
