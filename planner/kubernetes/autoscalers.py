@@ -60,12 +60,21 @@ def lowest(autoscaler: HorizontalPodAutoscaler) -> int:
     return max(1, autoscaler.minimum) if is_more else autoscaler.minimum
 
 
+def _wakes(autoscaler: HorizontalPodAutoscaler) -> bool:
+    """Whether it looks at a workload of 0 replicas: KEDA, and a HorizontalPodAutoscaler whose own minimum is 0, which the API server takes
+    where HPAScaleToZero is on (by default since 1.37).
+
+    Source: kubernetes `pkg/controller/podautoscaler/horizontal.go` `reconcileAutoscaler` (ScalingDisabled where minReplicas isn't 0).
+    """
+    return autoscaler.kind == _KEDA or not autoscaler.minimum
+
+
 def moves_between(autoscalers: Sequence[HorizontalPodAutoscaler], replicas: int) -> tuple[int, int] | None:
     """Between which replicas metrics may move a workload that is to have `replicas`; None where they can't."""
     if not autoscalers:
         return None
     settled = brought_within(autoscalers, replicas)
-    if settled == 0 and all(autoscaler.kind != _KEDA for autoscaler in autoscalers):
+    if settled == 0 and not any(_wakes(autoscaler) for autoscaler in autoscalers):
         return None
     low = min(autoscaler.minimum if autoscaler.idle is None else autoscaler.idle for autoscaler in autoscalers)
     high = max(autoscaler.maximum for autoscaler in autoscalers)

@@ -84,8 +84,8 @@ class VersionChange(Record):
 
 
 CHANGES: Final = typed.decode(table_beside(__name__, "version_changes.json"), tuple[VersionChange, ...])
-"""What versions after the recorded changed, as far as it was read: CHANGELOG/CHANGELOG-1.37.md up to v1.37.0-alpha.1, and the scheduler's
-feature gates of 1.37."""
+"""What versions after the recorded changed, as far as it was read: CHANGELOG/CHANGELOG-1.37.md up to v1.37.0-alpha.1, the pull requests of
+alpha.2, and the scheduler's feature gates of 1.37."""
 
 
 _DEVICES: Final = "DynamicResourceAllocation"

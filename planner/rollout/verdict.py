@@ -191,7 +191,10 @@ def placed_words(run: Run, revision: Revision) -> str:
         found = f"; {bound} of them would find a node" if bound else ""
         return f"its {wanted} pods are placed all or nothing, so none is{found}"
     if revision.placed.gang is Gang.GROUP:
-        return f"{controller.whole_groups(run.simulation)} of its {revision.placed.groups} groups are placed whole"
+        whole, label = controller.whole_groups(run.simulation), revision.placed.exclusive
+        domains = {node.labels[label] for node in run.simulation.cluster.nodes if label in node.labels}
+        apart = f": each needs a {label} of its own (exclusive-topology), of which the nodes have {len(domains):,}"
+        return f"{whole} of its {revision.placed.groups} groups are placed whole{apart if label else ''}"
     if wanted == 1:
         return "its pod isn't placed"
     waits = f"{_held_by_placed(run, revision)} and wait for the others" if bound else ""

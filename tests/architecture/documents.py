@@ -166,7 +166,7 @@ every version, and so is whom 1.37 preempts for it.
 ## What versions after 1.{recorded} changed
 
 One row for each change of the scheduler, the controllers and the kubelet that may matter (`planner/kubernetes/version_changes.json`). Read were
-`CHANGELOG/CHANGELOG-1.37.md` up to v1.37.0-alpha.1 and the feature gates of 1.37. The snapshot's version decides. Nothing of 1.37 is recorded, so
+`CHANGELOG/CHANGELOG-1.37.md` up to v1.37.0-alpha.1, the pull requests of alpha.2 and the feature gates of 1.37. The snapshot's version decides. Nothing of 1.37 is recorded, so
 nothing is called proven there, and that is said. *Not played*: the rules of 1.{recorded} are played instead.
 
 | version | part | change | here | why | source |

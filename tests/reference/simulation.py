@@ -167,6 +167,10 @@ class Simulation:
             if self.round() or self.look_at_scale():
                 since = self.cluster.milliseconds
                 continue
+            if self.attacher is not None:  # the attach-detach controller acts as soon as a retried pod has its node
+                self.attacher.reconcile()
+                if self.is_moving():
+                    break
             retry = next_retry(self.cluster)
             if retry is None or retry > since + most_ms:
                 return

@@ -78,6 +78,7 @@ def test_how_far_metrics_may_move_them() -> None:
     assert moves_between((scaler(4, 4),), 4) is None
     assert moves_between((), 4) is None
     assert moves_between((scaler(0, 8, KEDA),), 0) == (0, 8)
+    assert moves_between((scaler(0, 8),), 0) == (0, 8)  # its own minimum: HPAScaleToZero
     assert lowest(scaler(0, 8, KEDA)) == 1
 
 

@@ -119,6 +119,9 @@ EXCLUSIVE = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 SUBGROUPS = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
 
+OF_ITS_OWN = "each needs a topology.kubernetes.io/zone of its own (exclusive-topology), of which the nodes have"
+
+
 def groups_of(number: int, size: int, *annotations: str) -> Item:
     spec = {"replicas": number, "leaderWorkerTemplate": {"size": size, "workerTemplate": {"spec": pod_spec(gpus=4)}}}
     notes_of = {"annotations": dict.fromkeys(annotations, "topology.kubernetes.io/zone")} if annotations else {}
@@ -134,11 +137,23 @@ def in_zones(*zones: str) -> Snapshot:
 @pytest.mark.parametrize(
     ("zones", "number", "annotations", "verdict", "placed"),
     [
-        (("a", "a"), 2, (EXCLUSIVE,), Verdict.STUCK, "1 of its 2 groups are placed whole"),  # one zone, two groups
+        (
+            ("a", "a"),
+            2,
+            (EXCLUSIVE,),
+            Verdict.STUCK,
+            f"1 of its 2 groups are placed whole: {OF_ITS_OWN} 1",
+        ),  # one zone, two groups
         (("a", "a"), 2, (), Verdict.COMPLETES, ""),  # shared
         (("a", "a", "b", "b"), 2, (EXCLUSIVE,), Verdict.COMPLETES, ""),
         (("a", "b"), 2, (EXCLUSIVE,), Verdict.COMPLETES, ""),  # two pods of 4 GPUs fit one node
-        (("", ""), 1, (EXCLUSIVE,), Verdict.STUCK, "0 of its 1 groups are placed whole"),  # no node has the label
+        (
+            ("", ""),
+            1,
+            (EXCLUSIVE,),
+            Verdict.STUCK,
+            f"0 of its 1 groups are placed whole: {OF_ITS_OWN} 0",
+        ),  # no node has the label
     ],
 )
 def test_exclusive_topology_of_a_new_leader_worker_set_is_played(

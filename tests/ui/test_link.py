@@ -78,3 +78,36 @@ def test_a_closed_filter_is_none_and_a_given_one_is_drawn() -> None:
     assert "Filtered:" in said(given)
     given.sidebar.text_input[0].set_value("").run()
     assert "Filtered:" not in said(given)
+
+
+def number_of(widget: Any) -> Any:
+    """Another number than the widget has, which it takes."""
+    low = widget.min or 0
+    return low + (widget.step or 1) * (2 if widget.value is None else 3)
+
+
+TYPED = {
+    "max_surge": "2",
+    "max_unavailable": "1",
+    "cpu": "3",
+    "memory": "5Gi",
+    "gpu": "1",
+    "then": "2m:drain:gke-edu-gpu-t4-7f3a00",
+}
+
+
+@pytest.mark.parametrize("page", ["rollout", "spot_savings"])
+def test_a_link_may_have_the_whole_state_of_its_page(page: str) -> None:
+    """A link that gives every number, switch and text of the page at once: all of them are drawn as given, and asked together."""
+    given: dict[str, Any] = {}
+    for key, widget in fields(visit(page, None, **{MORE[page]: "true"})).items():
+        if widget.type == "number_input" and not key.startswith("_"):
+            given[key] = number_of(widget)
+        elif widget.type == "toggle" and not key.startswith("_"):
+            given[key] = not widget.value
+        elif key in TYPED:
+            given[key] = TYPED[key]
+    assert len(given) >= 12
+    app = visit(page, None, **{key: str(value) for key, value in given.items()})
+    assert "Our mistake" not in said(app)
+    assert {key: fields(app)[key].value for key in given} == given
