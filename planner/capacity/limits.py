@@ -31,6 +31,9 @@ class CapacityLimits(Record):
     variables: int = 6_000  # of a solver: above, the moves are those of the search, and not proven
     hosts_tried: int = 40  # nodes from which a pod's room is tried to be made; what it finds isn't called the least
     hosted: int = 12  # pending pods on one node that the bound counts one by one: above, the bound is lower
+    replanned: int = 4  # times; after each, what a budget held isn't moved any more, or a torn gang is left out
+    led: int = 30  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
+    led_orders: int = 12  # in which that is tried
     # node pools
     nodes_brought: int = 512  # that autoscalers are looked at bringing for one rollout
     # queues

@@ -78,19 +78,6 @@ class Replay(Record):
         return len(self.started) >= number and not (self.held or self.missing or self.preempted)
 
 
-class MovesPlan(Record):
-    """The moves that were searched for, in stages, as they were played in several draws."""
-
-    moves: Moves
-    stages: tuple[Stage, ...]
-    replays: tuple[Replay, ...]
-
-    @property
-    def held(self) -> int:
-        """In how many of them it does what it says."""
-        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
-
-
 # ── stages ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def apart(cluster: Cluster, moves: Moves) -> tuple[Stage, ...]:
     """Stages in which those who move go wherever kube-scheduler puts them, but not where others are to start."""

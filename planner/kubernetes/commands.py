@@ -102,6 +102,16 @@ def wait_for(resource: str, key: str, waits: Sequence[str], seconds: float) -> t
     return tuple(kubectl("wait", key, f"--for={one}", _timeout(seconds), resource=resource) for one in waits)
 
 
+def cordon(*nodes: str) -> str:
+    """``kubectl cordon node/n0``."""
+    return command("kubectl", "cordon", *(f"node/{name}" for name in nodes))
+
+
+def uncordon(*nodes: str) -> str:
+    """The nodes take new pods again."""
+    return command("kubectl", "uncordon", *(f"node/{name}" for name in nodes))
+
+
 def evict(namespace: str, name: str, node: str, grace_seconds: float = 30) -> str:
     """Evict a pod from a node, asking again while a budget refuses (429, for half an hour), until it is gone: one shell command of
     several. Any other refusal ends it, as it ends ``kubectl drain`` (`staging/src/k8s.io/kubectl/pkg/drain/drain.go`).
@@ -195,6 +205,11 @@ def chain(wanted: Sequence[str], *, always: Sequence[str] = (), on_failure: Sequ
 def comment(text: str) -> str:
     """``  # text`` for the end of a line; a name in it can't end the comment."""
     return f"  # {_CONTROL.sub(' ', text)}"
+
+
+def remark(text: str) -> str:
+    """``# text`` in the place of a command: what no command does, or what is left to do by hand."""
+    return comment(text).strip()
 
 
 def positional(name: str, placeholder: str) -> str:

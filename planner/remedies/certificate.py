@@ -44,14 +44,8 @@ def certificate(
 ) -> Certificate:  # fmt: skip
     """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
 
-    Parameters
-    ----------
-    pools : sequence of NodePool
-        How far pools may grow; of those that nobody says it of, as far as there are pods to use it.
-    arrival_seconds : float, optional
-        Until a new node takes pods.
-    units : int
-        Work that may be spent on it (`planner.ground.budget`).
+    `pools`: how far pools may grow; of those that nobody says it of, as far as there are pods to use it. `units`: of work that may be spent
+    on it (`planner.ground.budget`). `arrival_seconds`: until a new node takes pods.
 
     Raises
     ------

@@ -118,14 +118,8 @@ def knobs(
 ) -> Knobs:  # fmt: skip
     """The knobs of a case.
 
-    Parameters
-    ----------
-    pools : sequence of NodePool
-        How far pools may grow, where that is known.
-    lacking : sequence of str
-        Resources that are short, where the rollout is stuck for want of them: who holds none of them isn't asked to lend.
-    past_limits : bool
-        A pool's limit counts as raised.
+    `pools`: how far they may grow, where that is known; `past_limits`: a pool's limit counts as raised. `lacking`: resources that are short,
+    where the rollout is stuck for want of them: a workload that holds none of them isn't asked to lend.
     """
     cut: list[str] = []
     cluster, changes, shapes = case.cluster, case.revisions, case.shapes

@@ -68,11 +68,6 @@ MOVES_UNITS: Final = Limit(500_000, "moves were looked at as far as the work goe
 MOVES_NODES: Final = Limit(2_000, "no moves were looked at in a cluster of {number:,} nodes")  # each is compiled anew
 MOVES_OF_ALL: Final = Limit(500, "in a cluster of {number:,} nodes no moves for all pending pods were looked at")
 
-# ── the moves of pods ────────────────────────────────────────────────────────────────────────────────────────────────
-REPLANNED: Final = Limit(4)  # times; after each, what a budget held isn't moved any more, or a torn gang is left out
-LED: Final = Limit(30)  # moves that are led to their nodes one by one, where they can't be left to kube-scheduler
-LED_ORDERS: Final = Limit(12)  # in which that is tried
-
 # ── a plan for every workload ────────────────────────────────────────────────────────────────────────────────────────
 CURED: Final = Limit(200, "For {number:,} more workloads nothing was looked for.")
 LARGE_CLUSTER: Final = Limit(500)  # nodes, up to which quotas, nodes and every strategy of a loan are looked at too
@@ -101,7 +96,6 @@ GROWN: Final = Limit(16)  # clusters with more nodes that are remembered, for th
 
 # ── how much is told ─────────────────────────────────────────────────────────────────────────────────────────────────
 AWAITED: Final = Limit(5, "and {number:,} more that are rolling out")  # in flight, for which a command is printed
-FLYING: Final = Limit(3, "so {are} {number:,} more")  # of those in flight, by name
 UNMOVED: Final = Limit(5)  # workloads whose pods may not be moved, by name
 NAME_LETTERS: Final = Limit(120)  # of a name that was asked for and isn't there
 EVICTED_AT_ONCE: Final = Limit(16)  # pods of a stage that a script evicts beside each other

@@ -8,15 +8,15 @@ below, by rules that it names.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from planner.capacity.evictions import at_rest
-from planner.capacity.fewest_moves import Moves, fewest
 from planner.capacity.filming import Shot, of_shot
 from planner.capacity.movable import Least, Movable, Prices, Stays, movable
+from planner.capacity.moves_plan import MovesPlan, plan_moves
 from planner.capacity.pod_shapes import parse_shape
-from planner.capacity.stages import Acted, MovesPlan, Stage, apart, led, replay
+from planner.capacity.stages import Acted, replay
 from planner.ground.budget import part
 from planner.ground.errors import InputError, NotKnownError
 from planner.ground.records import Record, replace
@@ -26,7 +26,6 @@ from planner.kubernetes import queues
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.kinds import several
 from planner.kubernetes.owners import workload_keys
-from planner.kubernetes.pods import gang_of
 from planner.kubernetes.records import Pod, PodSpec, Snapshot
 from planner.kubernetes.requests import pod_requests
 from planner.pricing.bill import usd_of_pods
@@ -176,7 +175,12 @@ _ALL_THAT_WAIT: Final = Asked()
 
 
 def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
-    """The least moves that do; `room_made` says the cluster after them, too.
+    """The least moves that do. Raises what `room_made` does."""
+    return room_made(snapshot, what)[0]
+
+
+def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
+    """The least moves that do, and the cluster after them in the first draw.
 
     Raises
     ------
@@ -187,14 +191,7 @@ def make_room(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> MadeRoom:
     TooLargeError
         When it costs more than a question may.
     """
-    return room_made(snapshot, what)[0]
-
-
-def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoom, Snapshot]:
-    """The same, and the cluster after the moves in the first draw."""
-    put = _put(snapshot, what)
-    found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
-    plan = _plan(put.cluster, put.asked, found)
+    put, found, plan = _planned(snapshot, what)
     is_of_places = bool(what.shape or what.change)
     made = _described(snapshot, put, found, plan, what.least, is_of_places=is_of_places)
     keeps = "keeps back" if put.is_queue_known else "may keep back"
@@ -206,17 +203,14 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
     return made, plan.replays[0].snapshot
 
 
-def planned(snapshot: Snapshot, what: Asked) -> tuple[Cluster, list[int], Movable, MovesPlan]:
-    """The cluster at rest, the pods that are to start (by their place in it), which pods may be moved, and the plan.
-
-    Raises
-    ------
-    InputError
-        As `make_room`.
-    """
+def _planned(snapshot: Snapshot, what: Asked) -> tuple[_Put, Movable, MovesPlan]:
     put = _put(snapshot, what)
     found = _there_today(snapshot, put.cluster, what.movable(put.cluster))
-    return put.cluster, put.asked, found, _plan(put.cluster, put.asked, found)
+    return put, found, plan_moves(put.cluster, put.asked, found, _draws(put.cluster))
+
+
+def _draws(cluster: Cluster) -> int:
+    return (limits.DRAWS if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS).most
 
 
 def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | None = None) -> Film | None:
@@ -228,13 +222,13 @@ def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | 
         As `make_room`.
     """
     with part(is_wanted):
-        cluster, wanted, _, plan = planned(snapshot, asked)
+        put, _, plan = _planned(snapshot, asked)
         if not plan.held or not plan.moves.leaves:
             return None
         shot = Shot()
-        replay(cluster, plan.stages, wanted, watch=shot.look)
-        uids = [cluster.snapshot.pods[number].uid for number in wanted]
-        return of_shot(cluster, shot, uids, title="Moves that make room", words="started and Ready")
+        replay(put.cluster, plan.stages, put.asked, watch=shot.look)
+        uids = [put.cluster.snapshot.pods[number].uid for number in put.asked]
+        return of_shot(put.cluster, shot, uids, title="Moves that make room", words="started and Ready")
 
 
 def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
@@ -290,7 +284,7 @@ def places_for(snapshot: Snapshot, pod: Pod, number: int) -> tuple[MadeRoom, Sna
     """
     cluster = _with_pods(at_rest(snapshot), ((pod, number),))
     asked, found = _asked(cluster, "", _PLACE), _there_today(snapshot, cluster, movable(cluster, Least.MOVES))
-    plan = _plan(cluster, asked, found)
+    plan = plan_moves(cluster, asked, found, _draws(cluster))
     made = _described(snapshot, _Put(compiled(snapshot), cluster, asked), found, plan, Least.MOVES, is_of_places=True)
     after = plan.replays[0].snapshot
     return made, replace(after, pods=tuple(one for one in after.pods if not one.uid.startswith(f"{_PLACE}-")))
@@ -302,12 +296,8 @@ Wanted = Sequence[tuple[Pod, int]]
 
 def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
     """The pods of what a manifest makes anew, as the API server lets them in, which of them Kueue keeps back, and what isn't sure of them."""
-    prepared, found, queued, doubts = (
-        prepare(snapshot, change),
-        list[tuple[Pod, int]](),
-        list[StillWaiting](),
-        list[Doubt](),
-    )
+    prepared, found = prepare(snapshot, change), list[tuple[Pod, int]]()
+    queued, doubts = list[StillWaiting](), list[Doubt]()
     if prepared.unknown:
         raise NotKnownError(prepared.unknown[0].what)
     revisions, is_known = let_in(prepared.snapshot, prepared.revisions), True
@@ -390,87 +380,6 @@ def _asked(cluster: Cluster, workload: str, place: str, *, is_queued: bool = Fal
     return own
 
 
-# ── the plan ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def _plan(cluster: Cluster, asked: Sequence[int], found: Movable) -> MovesPlan:
-    """A plan that the engine has played; pods that a budget holds back stay, and the search is made again."""
-    weights, wanted = dict(found.weights), list(asked)
-    plan = MovesPlan(
-        moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
-    )
-    for _ in range(limits.REPLANNED.most):
-        moves = fewest(cluster, wanted, weights)
-        torn = _torn(cluster, wanted, moves)
-        if torn:
-            wanted = [number for number in wanted if number not in torn]
-            continue
-        plan = _played(cluster, wanted, moves)
-        held = {number for one in plan.replays for number in one.held}
-        if not plan.held and moves.is_exact:
-            plan = _second(cluster, wanted, weights, plan)
-        if plan.held or not held:
-            break
-        weights = {number: weight for number, weight in weights.items() if number not in held}
-    return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
-
-
-def _second(cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: MovesPlan) -> MovesPlan:
-    """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
-    finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
-    best, asked = plan, list(wanted)
-    for is_exact in (False, *[True] * limits.REPLANNED.most):
-        moves = fewest(cluster, asked, weights, exact=is_exact)
-        is_as_much = len(moves.hosts) == len(plan.moves.hosts)
-        moves = replace(
-            moves, is_most=is_as_much, at_least=max(plan.moves.at_least, moves.at_least) if is_as_much else 0.0
-        )
-        other = _played(cluster, wanted, moves)
-        if other.held and len(moves.hosts) > len(best.moves.hosts) * bool(best.held):
-            best = other
-        if best.held and is_exact:
-            break
-        last = min(
-            moves.hosts, key=lambda one: (cluster.priority_of(cluster.snapshot.pods[one].spec), -one), default=None
-        )
-        asked = [number for number in asked if number != last]
-    return best
-
-
-def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
-    """Waiting pods of groups that only work together, of which not all would start."""
-    groups: dict[str, list[int]] = defaultdict(list)
-    for number in wanted:
-        if gang := gang_of(cluster.snapshot.pods[number]):
-            groups[gang].append(number)
-    return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
-
-
-def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves) -> MovesPlan:
-    """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
-    draws = limits.DRAWS.most if len(cluster.snapshot.pods) < limits.MANY_PODS.most else limits.FEWER_DRAWS.most
-    best = MovesPlan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
-    if not moves.leaves:
-        return best
-    for stages in _ways(cluster, moves):
-        first = replay(cluster, stages, wanted)
-        if first.does(len(moves.hosts)):
-            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
-            plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
-            best = max(best, plan, key=lambda one: one.held)
-            if best.held == draws:
-                break
-        elif first.held and not best.held:
-            best = MovesPlan(moves=moves, stages=stages, replays=(first,))
-    return best
-
-
-def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
-    if stages := apart(cluster, moves):
-        yield stages
-    if len(moves.leaves) <= limits.LED.most:
-        for order in range(limits.LED_ORDERS.most):
-            yield led(cluster, moves, order)
-
-
 # ── the answer ───────────────────────────────────────────────────────────────────────────────────────────────────────
 def _described(
     today: Snapshot, put: _Put, found: Movable, plan: MovesPlan, least: Least, *, is_of_places: bool
@@ -482,23 +391,16 @@ def _described(
     first, holds = plan.replays[0], plan.held > 0
     unit = 100.0 if least is Least.COST else 1.0  # cents are weighed
     pods = {pod.uid: pod for pod in snapshot.pods}
-    moves = (
-        [move for number, act in enumerate(first.acts, 1) for move in _moves(number, act, pods, keys)] if holds else []
-    )
+    acts = list(enumerate(first.acts, 1)) if holds else []
+    moves = [move for stage, act in acts for move in _moves(stage, act, pods, keys)]
     starts = [
-        Start(
-            stage=number,
-            pod=moving.name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",
-            workload=keys[uid],
-            node=node,
-            gpus=_gpus(pods[uid]),
-        )
-        for number, act in enumerate(first.acts, 1)
+        Start(stage=stage, pod=name, workload=keys[uid], node=node, gpus=_gpus(pods[uid]))
+        for stage, act in acts
         for uid, node in act.started.items()
-        if holds and uid in first.started
+        if uid in first.started
+        for name in (moving.name(pods[uid]) if uid in named else f"a new pod of {short_name(keys[uid])}",)
     ]
-    started = set(first.started) if holds else set()
-    left = [n for n in asked if snapshot.pods[n].uid not in started]
+    left = [n for n in asked if not holds or snapshot.pods[n].uid not in first.started]
     doubts = _doubts(today, put, found, keys, {one.workload for one in moves}, is_done=bool(starts), is_whole=not left)
     is_sure = is_proven(doubts, ())
     is_least = plan.moves.is_proven and plan.moves.is_most and holds

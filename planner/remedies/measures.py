@@ -128,8 +128,8 @@ def order_measure(key: str, before: tuple[str, ...], share: float) -> Change:
     others, own = listing([short_name(one) for one in before], None), short_name(key)
     measure = Measure(
         kind=MeasureKind.ORDER, what=Text(f"{own} after {others}: what they leave lets it through"), workload=key, makes=(),
-        command=commands.comment(f"roll out {others}, each once the one before is complete, then {own}").strip(),
-        undo=commands.comment("an order leaves nothing to undo").strip(),
+        command=commands.remark(f"roll out {others}, each once the one before is complete, then {own}"),
+        undo=commands.remark("an order leaves nothing to undo"),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, turns={key: (before, share)})
 

@@ -141,10 +141,7 @@ class Planner:
         return found
 
     def _played(
-        self,
-        taken: Sequence[Change],
-        before: dict[str, OwnRollout],
-        base: Sequence[Change] = (),
+        self, taken: Sequence[Change], before: dict[str, OwnRollout], base: Sequence[Change] = ()
     ) -> dict[str, OwnRollout]:
         """Every workload's rollout with `base` and `taken`; those that nothing of `taken` touches are as `before`."""
         if not taken:
@@ -190,10 +187,8 @@ class Planner:
     def _answer(self, for_nothing: dict[str, OwnRollout]) -> PlanAnswer:
         measures = tuple(measure for measure, _ in self.state.taken)
         nodes = [measure for measure in measures if measure.kind is MeasureKind.NODES]
-        numbers = [
-            sum(s.keeps(self.state.share) for s in some.values())
-            for some in (self.state.now, for_nothing, self.state.states)
-        ]
+        each = (self.state.now, for_nothing, self.state.states)
+        numbers = [sum(s.keeps(self.state.share) for s in some.values()) for some in each]
         month = total_of([node.usd_per_month for node in nodes])
         staying = [node for node in nodes if node.is_kept]  # then the month holds the other measures' nodes, too
         once = (

@@ -169,21 +169,18 @@ class SpareNodes:
 
     def _over_budget(self, offer: _Offer) -> str:
         """Why the nodes may not be had; "" where they may."""
-        room = (limits.NODES.most if self.state.aims.most_nodes is None else self.state.aims.most_nodes) - len(
-            self.state.world.templates
-        )
+        most = limits.NODES.most if self.state.aims.most_nodes is None else self.state.aims.most_nodes
         pools = listing([pool_of(template) for template, _ in offer.nodes])
         for template, number in offer.nodes:
             if past := self._past_limit(pool_key(template), number):
                 return past
-        if offer.number > room:
+        if offer.number > most - len(self.state.world.templates):
             return f"needs {count(offer.number, 'more spare node')} in {pools}, past the budget"
         if self.state.aims.most_usd is None:
             return ""
         if offer.usd_per_month is None:
-            return (
-                f"needs nodes like {listing([template.name for template, _ in offer.nodes])}, whose price isn't known"
-            )
+            names = listing([template.name for template, _ in offer.nodes])
+            return f"needs nodes like {names}, whose price isn't known"
         kept = sum(measure.usd_per_month or 0.0 for measure, _ in self.state.taken)
         if kept + offer.usd_per_month > self.state.aims.most_usd:
             return f"needs nodes for {usd(offer.usd_per_month)} a month, past the budget"
@@ -209,12 +206,8 @@ class SpareNodes:
         step = nodes.added(self.state.world.cluster, template, number)
         kept = offer.kept[offer.nodes.index((template, number))]
         month, once = self._price(template, number, offer.seconds, kept)
-        known, name = self.state.pools.get(pool_key(template)), pool_key(template)
-        limit = (
-            ""
-            if known is None
-            else known.grows(number, capacity_of(self.state.today.cluster, known), self.state.already(name))
-        )
+        known, already = self.state.pools.get(pool_key(template)), self.state.already(pool_key(template))
+        limit = known.grows(number, capacity_of(self.state.today.cluster, known), already) if known else ""
         sizes = f" ({step.before} → {step.after})" if step.target else ""
         what = f"{step.what}{sizes}, for {short_name(key)}"
         measure = Measure(

@@ -23,16 +23,7 @@ from planner.remedies.levered import LeveredCluster
 from planner.remedies.levers import strategy
 from planner.remedies.levers.quota import is_unstated
 from planner.remedies.make_room import room_made
-from planner.remedies.measures import (
-    Change,
-    Measure,
-    MeasureKind,
-    loan_measure,
-    order_measure,
-    quota_measure,
-    strategy_measure,
-    with_all,
-)
+from planner.remedies.measures import Change, Measure, MeasureKind, loan_measure, order_measure, quota_measure, with_all
 from planner.remedies.plan_state import PlanState
 from planner.remedies.rollout_plans import Least, least
 from planner.rollout.answers import GROWING_REASONS, Pair, Reason, RemedyKind, Verdict, rolling
@@ -71,9 +62,7 @@ class FreeMeasures:
         """Another strategy of its own, if one keeps enough pods Ready."""
         cluster, ahead = self._ahead
         found = ahead.get(key) if self.state.world.cluster is cluster else self._strategy_for(key)
-        change = (
-            None if found is None else strategy_measure(self.state.today, self.state.world, key, rolling(*found[0]))
-        )
+        change = None if found is None else self.state.with_strategy(key, rolling(*found[0]))
         if found is None or change is None:
             return False
         change[1](self.state.world).know(key, found[1])
@@ -133,7 +122,7 @@ class FreeMeasures:
         if workload.replicas == 0 or not workload.traits.surges_freely:
             return []
         pairs = [(surge, missing) for surge, missing in self._few(workload) if surge == 0][:1]
-        found = (strategy_measure(self.state.today, self.state.world, key, rolling(*pair)) for pair in pairs)
+        found = (self.state.with_strategy(key, rolling(*pair)) for pair in pairs)
         return [one for one in found if one is not None]
 
     def _raise_quota(self, key: str) -> None:
@@ -147,11 +136,8 @@ class FreeMeasures:
         """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
         could for so many in a row."""
         loans, in_vain = [], 0
-        most = (
-            limits.LENT.most
-            if self.state.world.cluster.node_count <= limits.LARGE_CLUSTER.most
-            else limits.LENT_IN_VAIN.most
-        )
+        is_large = self.state.world.cluster.node_count > limits.LARGE_CLUSTER.most
+        most = (limits.LENT_IN_VAIN if is_large else limits.LENT).most
         lacking = [key for key in wanting if self._may_be_lent_to(key)]
         for place, key in enumerate(lacking):
             if place >= limits.LENT.most or in_vain >= most:
@@ -208,9 +194,7 @@ class FreeMeasures:
         """All that such a plan does but for its nodes, in the order in which it is done."""
         hard = tuple((name, resource, most) for _, name, resource, _, most in one.quota)
         changes = [quota_measure(self.state.snapshot, key, hard)] if hard else []
-        change = (
-            None if one.strategy is None else strategy_measure(self.state.today, self.state.world, key, one.strategy)
-        )
+        change = None if one.strategy is None else self.state.with_strategy(key, one.strategy)
         changes += [] if change is None else [change]
         if not one.lent:
             return changes
@@ -240,10 +224,7 @@ class FreeMeasures:
             return None
         idle = [(workload, 0) for workload in self._who_only_waits(key)]
         lent = {workload.key: left for workload, left in idle}
-        loan = (
-            loan_measure((key,), idle, {workload.key for workload, _ in idle}),
-            partial(LeveredCluster.more, loans={key: lent}),
-        )
+        loan = loan_measure((key,), idle, lent), partial(LeveredCluster.more, loans={key: lent})
         own = [None, *self.strategies_that_wait(key)]
         changes = [[one for one in pair if one] for pair in product((None, loan) if idle else (None,), own)]
         ways = [(then.revision(key), then.lent(key)) for then in (with_all(world, some) for some in changes)]
@@ -254,12 +235,8 @@ class FreeMeasures:
             return None
         turns, way = [turn.after.key for turn in found[0]], changes[ways.index(found[1])]
         whose = (*self.state.turns, *turns, key)  # they lend for all of them
-        return turns, [
-            (loan_measure(whose, idle, {workload.key for workload, _ in idle}), loan[1])
-            if one[0].kind is MeasureKind.LEND
-            else one
-            for one in way
-        ]
+        of_all = loan_measure(whose, idle, lent), loan[1]
+        return turns, [of_all if one[0].kind is MeasureKind.LEND else one for one in way]
 
     def _come_after(self, key: str, found: tuple[list[str], list[Change]] | None) -> None:
         if found is not None:
@@ -312,11 +289,8 @@ class FreeMeasures:
         if not any(keys[pods[number].uid] in wanting for number in cluster.waiting):
             return
         if cluster.node_count > limits.MOVES_NODES.most or queues.is_there(self.state.snapshot):
-            why = (
-                "where Kueue lets pods in"
-                if queues.is_there(self.state.snapshot)
-                else f"among {cluster.node_count:,} nodes"
-            )
+            is_queued = queues.is_there(self.state.snapshot)
+            why = "where Kueue lets pods in" if is_queued else f"among {cluster.node_count:,} nodes"
             self.state.doubt(f"Moves aren't part of a plan {why}: make room (headroom make-room) looks for them.")
             return
         self.state.tell("Which pods could move", 0.6)
@@ -333,7 +307,7 @@ class FreeMeasures:
         moves = Measure(
             kind=MeasureKind.MOVES, what=made.sentence, workload=wanting[0], moves=len(made.moves), makes=(),
             command="headroom make-room CLUSTER --script >make-room.sh && sh make-room.sh",
-            undo=commands.comment("pods that were moved aren't brought back").strip(),
+            undo=commands.remark("pods that were moved aren't brought back"),
         )  # fmt: skip
         self.state.adopt(moves, effect, list(self.state.states))
         for key in wanting:

@@ -14,12 +14,12 @@ from planner.ground.progress import tell
 from planner.ground.records import Record, replace
 from planner.ground.settings import setting
 from planner.kubernetes.derived import Same
-from planner.kubernetes.records import Snapshot
+from planner.kubernetes.records import Snapshot, Strategy
 from planner.pricing.model import PriceBook
 from planner.remedies import limits
 from planner.remedies.levered import LeveredCluster
 from planner.remedies.levers.nodes import grown_by
-from planner.remedies.measures import Change, Effect, Measure, MeasureKind, with_all
+from planner.remedies.measures import Change, Effect, Measure, MeasureKind, strategy_measure, with_all
 from planner.remedies.ways_out import find_remedies, preference
 from planner.rollout.answers import GROWING_REASONS, Remedy, RemedyKind, Verdict
 from planner.rollout.glance import OwnRollout, glance
@@ -37,23 +37,14 @@ class Aims(Record):
         is_everyday=True, help="No workload's rollout may have a smaller share of its pods Ready.",
     )  # fmt: skip
     most_nodes: int | None = setting(
-        None,
-        least=0,
-        most=limits.NODES.most,
-        label="Spare nodes at most",
-        is_everyday=True,
-        help="No more nodes than these are added.",
-    )
+        None, least=0, most=limits.NODES.most, label="Spare nodes at most", is_everyday=True, help="No more nodes than these are added."
+    )  # fmt: skip
     most_usd: float | None = setting(
         None, least=0, most=10_000_000, label="$ a month at most", is_everyday=True, help="No more is spent on nodes a month, if they are kept."
     )  # fmt: skip
     rollouts_per_month: float = setting(
-        20,
-        least=0,
-        most=10_000,
-        is_everyday=True,
-        help="How often the workloads that need spare nodes are rolled out in all.",
-    )
+        20, least=0, most=10_000, is_everyday=True, help="How often the workloads that need spare nodes are rolled out in all."
+    )  # fmt: skip
 
 
 class PlanState:
@@ -94,6 +85,10 @@ class PlanState:
     def others_ready(self) -> list[str]:
         """Who can be rolled out by himself, and isn't in turn yet."""
         return [one for one in self.states if self.is_ready(one) and one not in (*self.world.loans, *self.turns)]
+
+    def with_strategy(self, key: str, strategy: Strategy) -> Change | None:
+        """Another strategy than the one adopted so far; None where it is that."""
+        return strategy_measure(self.today, self.world, key, strategy)
 
     def does(self, changes: Iterable[Change], key: str) -> bool:
         return with_all(self.world, changes).state(key).keeps(self.share)

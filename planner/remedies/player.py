@@ -48,14 +48,11 @@ class Outcome(Record, eq=False):
 
     Attributes
     ----------
-    plan : what was played
     completes : whether every change did, in everything that was tried
-    costs : of one that completes
     lowest : of each change, pods Ready at worst
     seconds : until the last change is complete: others scaled down, nodes come, and the rollout
     arrival_seconds : of them until new nodes take pods
     usd : what its nodes cost: for the time of the rollout those that go again, a month those that are kept; None without a price
-    price : the same, apart
     kept : nodes of each pool that have pods at the end which find no other place
     disturbed : pods of others that end: scaled down, moved, or preempted
     left : pods that don't get the change
@@ -145,7 +142,6 @@ class Player:
         """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
         nobody waiting who could preempt them."""
         cluster, found = self.case.cluster, list[bool]()
-        pods = cluster.snapshot.pods
         for place, revision in enumerate(self.case.revisions):
             before, after = revision.before, revision.after
             first = self.case.run.moments[after.key][0]
@@ -154,7 +150,7 @@ class Player:
             at_rest = first.old_ready == first.pods == after.replicas and not self.case.run.others
             is_left = settled(cluster.snapshot, after) == after.replicas
             level = self.case.shape(place).priority
-            is_safe = all(cluster.priority_of(pods[i].spec) <= level for i in cluster.waiting)
+            is_safe = all(cluster.priority_of(cluster.snapshot.pods[i].spec) <= level for i in cluster.waiting)
             found.append(is_same and is_restarted and at_rest and is_left and is_safe)
         return tuple(found)
 

@@ -138,9 +138,9 @@ def price_of_remedy(
     )  # fmt: skip
 
 
-def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Remedy:
+def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy, terms: SpareTerms | None = None) -> Remedy:
     """A way out with what its nodes cost, in its sentence too."""
-    price = price_of_remedy(snapshot, book, remedy)
+    price = price_of_remedy(snapshot, book, remedy, terms)
     if price is None:
         return replace(remedy, price=Text("no price")) if book is not None and remedy.extra_nodes else remedy
     month, once = price.usd_per_month, price.usd_per_rollout
@@ -152,8 +152,4 @@ def with_price(snapshot: Snapshot, book: PriceBook | None, remedy: Remedy) -> Re
 
 def remedy_cost(snapshot: Snapshot, book: PriceBook, remedy: Remedy, terms: SpareTerms | None = None) -> str:
     """What the nodes a way out adds cost, in words; "" where it adds none."""
-    if not remedy.extra_nodes or not remedy.node_template:
-        return ""
-    price = price_of_remedy(snapshot, book, remedy, terms)
-    month, once = (price.usd_per_month, price.usd_per_rollout) if price else (None, None)
-    return priced(month, once, remedy.extra_nodes, remedy.kept_nodes)
+    return str(with_price(snapshot, book, remedy, terms).price) if remedy.extra_nodes else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import Final
 
 from planner.capacity import spare
 from planner.capacity.filming import rollout_film
@@ -16,29 +17,19 @@ from planner.capacity.timeline import Beside, timeline, told
 from planner.ground.budget import part
 from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
-from planner.ground.words import NO_WORDS, Text, listing, plural
-from planner.inventory.applied import Applied, applied
+from planner.ground.words import Text, listing
 from planner.inventory.autoscaling import Autoscaling
 from planner.inventory.change import WorkloadChange
 from planner.inventory.yaml_text import yaml_documents
-from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.pods import PodStarts
-from planner.kubernetes.records import EMPTY, Finding, Severity, Snapshot
+from planner.kubernetes.records import EMPTY, Severity, Snapshot
 from planner.kubernetes.versions import version_findings
 from planner.pricing.model import PriceBook
-from planner.remedies import limits
 from planner.remedies.levers.nodes import within_limit
 from planner.remedies.price import with_price
 from planner.remedies.ways_out import VOLUME_CURES, find_remedies, preference
-from planner.rollout.answers import (
-    GROWING_REASONS,
-    OtherInFlight,
-    Reason,
-    Remedy,
-    RolloutResult,
-    Verdict,
-    VolumeCure,
-)
+from planner.rollout import told as telling
+from planner.rollout.answers import GROWING_REASONS, OtherInFlight, Reason, Remedy, RolloutResult, Verdict, VolumeCure
 from planner.rollout.deploy_timeouts import with_duration
 from planner.rollout.doubt_rules import standing_doubts
 from planner.rollout.doubts import Doubt, Effect, each_once
@@ -60,52 +51,23 @@ from planner.rollout.placement import blocked_by, displaced, promoted
 from planner.rollout.prepared import Scenario, prepare
 from planner.rollout.queue_evictions import GROWTH_BESIDE
 from planner.rollout.queued import crowded, found_of_queues
-from planner.rollout.run import Revision, Run, simulate
+from planner.rollout.run import simulate
 from planner.rollout.ties import sample
-from planner.rollout.told import (
-    capacity_of,
-    jointly,
-    left_out_nodes,
-    not_played,
-    owned_by,
-    peak_held,
-    placement_of,
-    tried_again,
-    turned_away,
-    unknown_finding,
-    volumes_elsewhere,
-    workload_keys_by_owner,
-    workload_rollout,
-)
 from planner.rollout.unknowns import Unknown, is_blind, unknown_drivers, unknowns
 from planner.rollout.verdict import explain, pending_pods
-from planner.scheduling.cluster import Cluster
+
+_QUEUES: Final = "See who waits: headroom capacity --queues"
 
 
 @part()
 def rollout(
-    snapshot: Snapshot,
-    scenario: Scenario,
-    pools: tuple[NodePool, ...] = (),
-    how: Autoscaling | None = None,
-    beside: Beside | None = None,
-    book: PriceBook | None = None,
-    starts: PodStarts = EMPTY,
-) -> RolloutResult:
+    snapshot: Snapshot, scenario: Scenario, pools: tuple[NodePool, ...] = (), how: Autoscaling | None = None,
+    beside: Beside | None = None, book: PriceBook | None = None, starts: PodStarts = EMPTY,
+) -> RolloutResult:  # fmt: skip
     """Will these changes finish, why not, and what would help.
 
-    Parameters
-    ----------
-    pools : tuple of NodePool
-        Pools that may grow within their limits; without any, the cluster stays as it is.
-    how : Autoscaling, optional
-        How the autoscalers are set up, and how long a new node takes.
-    beside : Beside, optional
-        What happens beside it.
-    book : PriceBook, optional
-        For what nodes cost that come.
-    starts : PodStarts
-        Start-ups of pods that an earlier look saw.
+    `pools`: that may grow within their limits; without any, the cluster stays as it is. `how`: how autoscalers are set up, and how long a
+    new node takes. `beside`: what happens beside it. `book`: for what nodes cost that come. `starts`: of pods that an earlier look saw.
 
     Raises
     ------
@@ -134,29 +96,28 @@ def rollout(
         *standing_doubts(cluster, prepared.revisions, run),
         *doubts_of_acting(moves, run.completed),
     ]
-    keys = workload_keys_by_owner(run)
+    keys = telling.workload_keys_by_owner(run)
     pending = pending_pods(run, keys)
     which = "it" if len(prepared.revisions) == 1 else "the whole change"  # one may complete whatever others come to
     buts = [f"{which} {ties.outcome}"] if 0 < ties.completed_runs < ties.runs else []
     buts += [str(clocks.sentence)] if clocks.sentence else []
     but = ". ".join(f"But {one}" for one in buts)
     parts = tuple(
-        workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
+        telling.workload_rollout(run, run.changed[revision.after.key], pod_times, pending, but, ties)
         for revision, pod_times in zip(prepared.revisions, prepared.pod_times, strict=True)
     )
     stuck = next((p for p in parts if p.verdict in (Verdict.STUCK, Verdict.UNKNOWN)), None)
     is_evicting = any(one.evicts for one in prepared.revisions)
-    unknown = tuple(
+    unknown = [
         (r.after.key, u)
         for first in prepared.revisions
         for r in (first, *first.changes)
         for u in unknowns(cluster, r, run.new_shapes.get(r.after.key))
-    ) + tuple((one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown)
-    unknown += tuple(dict.fromkeys(unknown_drivers(run, run.done)))
+    ]
+    unknown += [(one.key, Unknown(what=one.what, may_help=one.may_help, mend=one.mend)) for one in prepared.unknown]
+    unknown += dict.fromkeys(unknown_drivers(run, run.done))
     if (run.completed or pools) and (said := crowded(cluster, prepared.revisions)):
-        unknown += (
-            (prepared.revisions[0].after.key, Unknown(what=said, mend="See who waits: headroom capacity --queues")),
-        )
+        unknown.append((prepared.revisions[0].after.key, Unknown(what=said, mend=_QUEUES)))
     remedies: list[Remedy] = []
     reached: list[str] = []
     is_sure = not any(u.may_help for _, u in unknown)  # what isn't known may be the way out, or stand in it
@@ -174,22 +135,22 @@ def rollout(
     cures = tuple(_as_cure(one) for one in remedies if one.kind in VOLUME_CURES)
     evicting = next((p for p in parts if p.verdict is Verdict.EVICTIONS_BY_QUEUE), None)
     shown = stuck or evicting or max(parts, key=lambda p: p.seconds)
-    sentence, headline = jointly(parts, shown, but)
+    sentence, headline = telling.jointly(parts, shown, but)
     findings = (
         *prepared.findings,
         *version_findings(prepared.snapshot),
-        *volumes_elsewhere(run, prepared.revisions, cures),
+        *telling.volumes_elsewhere(run, prepared.revisions, cures),
         *scaled_at_once(run, prepared.revisions),
-        *_others_in_flight(cluster, run),
-        *tried_again(run, prepared.revisions),
-        *turned_away(run, prepared.revisions),
-        *not_played(prepared.snapshot, prepared.revisions),
-        *owned_by(prepared.snapshot, prepared.revisions),
+        *telling.others_in_flight(cluster, run),
+        *telling.tried_again(run, prepared.revisions),
+        *telling.turned_away(run, prepared.revisions),
+        *telling.not_played(prepared.snapshot, prepared.revisions),
+        *telling.owned_by(prepared.snapshot, prepared.revisions),
         *found_of_queues(prepared.snapshot, prepared.revisions),
-        *(unknown_finding(key, u) for key, u in unknown),
+        *(telling.unknown_finding(key, u) for key, u in unknown),
         *blocked_by(cluster, run, prepared.revisions),
         *promoted(run),
-        *left_out_nodes(cluster, prepared.revisions),
+        *telling.left_out_nodes(cluster, prepared.revisions),
         *(held_by_unknown(prepared.snapshot) if stuck is not None else ()),
         *(on_their_way(prepared.snapshot, stuck.workload) if stuck is not None else ()),
         *(spare.not_played(prepared.snapshot) if pools else ()),
@@ -204,11 +165,11 @@ def rollout(
         workloads=parts,
         ticks=run.ticks,
         seconds=max(run.waited[p.workload] + p.seconds for p in parts),
-        peak_held=peak_held(run),
-        capacity=capacity_of(cluster),
+        peak_held=telling.peak_held(run),
+        capacity=telling.capacity_of(cluster),
         pending=pending,
         timeline=parts[0].timeline,
-        placement=placement_of(run),
+        placement=telling.placement_of(run),
         ties=ties if scenario.runs or not is_open(cluster, prepared.revisions, run) else None,
         remedies=tuple(remedies),
         volume_cures=cures,
@@ -220,15 +181,10 @@ def rollout(
             for one in run.others
         ),
         meanwhile=told(planned, run, first, seed=scenario.seed, is_asked=scenario.runs > 0),
-        apply=_applied(prepared.snapshot, scenario, planned.asked),
+        apply=telling.applied_changes(prepared.snapshot, scenario, planned.asked),
     )
     if stuck is not None and pools and stuck.reason in GROWING_REASONS and is_evicting:
-        unknown += (
-            (
-                stuck.workload,
-                Unknown(what=GROWTH_BESIDE, may_help=True, mend="See who waits: headroom capacity --queues"),
-            ),
-        )
+        unknown.append((stuck.workload, Unknown(what=GROWTH_BESIDE, may_help=True, mend=_QUEUES)))
     elif stuck is not None and pools and stuck.reason in GROWING_REASONS:
         result = grown(result, prepared, cluster, run, stuck.workload, pools, keys, scenario.seed, how)
     may_be_asked = (
@@ -243,28 +199,10 @@ def rollout(
     lacking = [one for _, one in unknown] + [Unknown(what=one.what, mend=one.mend) for one in errors]
     found = as_far_as_known(result, lacking)
     if any(is_blind(cluster, revision) for revision in prepared.revisions):
-        found = _unplayed(found, unknown)
-    timed = [
-        with_duration(cluster, revision.after, one, starts)
-        for revision, one in zip(prepared.revisions, found.workloads, strict=True)
-    ]
-    return _with_unknowns(replace(found, workloads=tuple(timed)), unknown, errors)
-
-
-def _with_unknowns(
-    result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
-) -> RolloutResult:
-    """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
-    told = [(key, one.what, one.mend, one.may_help) for key, one in unknown]
-    told += [(one.object, one.what, one.mend, False) for one in errors]
-    doubts = [
-        Doubt(
-            about=about, why=Text(what), advice=mend,
-            could_change=Effect.VERDICT if may_help or result.verdict is not Verdict.STUCK else Effect.NOTHING,
-        )
-        for about, what, mend, may_help in told
-    ]  # fmt: skip
-    return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
+        found = telling.unplayed(found, unknown)
+    each = zip(prepared.revisions, found.workloads, strict=True)
+    timed = tuple(with_duration(cluster, revision.after, one, starts) for revision, one in each)
+    return telling.with_unknowns(replace(found, workloads=timed), unknown, errors)
 
 
 def _as_cure(remedy: Remedy) -> VolumeCure:
@@ -279,52 +217,6 @@ def _doubt_of_limits(reached: Sequence[str]) -> Doubt:
         about="the search for ways out", could_change=Effect.NOTHING, advice="Ask for all plans: headroom rollout --levers all",
         why=Text(f"the search for ways out isn't complete: {listing(list(dict.fromkeys(reached)), None)}"),
     )  # fmt: skip
-
-
-def _unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
-    """`result` without anything that was played: of a cluster whose nodes or pods weren't seen none of it is true."""
-    if result.verdict is not Verdict.UNKNOWN:  # nothing moves
-        return result
-    what = next(one.what for _, one in unknown if one.may_help)
-    said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
-    parts = tuple(
-        replace(
-            one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
-            shown_peak_pods=None, shown_lowest_ready=None, is_lowest_bound=False,
-            ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
-            scheduler_message=NO_WORDS, quota_message=NO_WORDS,
-        )
-        for one in result.workloads
-    )  # fmt: skip
-    return replace(
-        result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
-        capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
-        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(), doubts=(),
-        unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,
-    )  # fmt: skip
-
-
-def _applied(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
-    patches = {change.workload: change.patch for change in scenario.changes}
-    found = (
-        applied(r.before, r.after, patches.get(r.after.key, ""))
-        for r in revisions
-        if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
-    )
-    return tuple(one for one in found if one is not None)
-
-
-def _others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
-    """Those that were played beside the change, in one line."""
-    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[: limits.FLYING.most]]
-    if (more := len(run.others) - limits.FLYING.most) > 0:
-        words.append(limits.FLYING.reached(are=plural(more, "is", "are"), number=more))
-    if words:
-        yield Finding(
-            severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
-            what=f"{'; '.join(words)}: played on beside the change",
-            mend="The verdict is of a cluster in motion: ask again when they are done",
-        )  # fmt: skip
 
 
 def stuck_film(snapshot: Snapshot, found: ClusterOverview | None) -> Film | None:

@@ -147,7 +147,8 @@ def _first_stuck(cluster: Cluster, turns: Sequence[RolloutTurn], share: float) -
     for draw in range(limits.ORDER_DRAWS.most):
         place, at, is_sure = 0, cluster, True
         for segment in _segments(turns):
-            run = _play(at, segment, draw)
+            changes = _in_sequence(at, [turn.revision for turn in segment], segment[0].lent)
+            run = simulate(at, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
             if run.is_cut:  # what isn't played to its end isn't stuck
                 raise too_large()
             for turn in segment:
@@ -174,11 +175,6 @@ def _segments(turns: Sequence[RolloutTurn]) -> Iterator[list[RolloutTurn]]:
         some.append(turn)
     if some:
         yield some
-
-
-def _play(cluster: Cluster, segment: Sequence[RolloutTurn], draw: int) -> Run:
-    changes = _in_sequence(cluster, [turn.revision for turn in segment], segment[0].lent)
-    return simulate(cluster, changes, seed=draw, draws_order=draw > 0, draws_ends=draw > 0)
 
 
 def _given_back(run: Run, segment: Sequence[RolloutTurn], draw: int) -> Run:

@@ -18,19 +18,10 @@ from planner.scheduling.cluster import Cluster
 
 
 def find_remedies(
-    cluster: Cluster,
-    revisions: Sequence[Revision],
-    key: str,
-    run: Run,
-    why: Impasse,
-    pod_times: PodTimes,
-    *,
-    seed: int = 0,
-    kinds: frozenset[RemedyKind] = frozenset(RemedyKind),
-    grown: Grow = nodes.grown_by,
-    reached: list[str] | None = None,
+    cluster: Cluster, revisions: Sequence[Revision], key: str, run: Run, why: Impasse, pod_times: PodTimes, *, seed: int = 0,
+    kinds: frozenset[RemedyKind] = frozenset(RemedyKind), grown: Grow = nodes.grown_by, reached: list[str] | None = None,
     arrival: float | None = None,
-) -> Iterator[Remedy]:
+) -> Iterator[Remedy]:  # fmt: skip
     """Ways out for the stuck workload `key`, as they are found: another strategy first, if one does. Only those of `kinds` are looked
     for. Who asks for many workloads gives a `grown` that keeps the last few clusters. `reached` gets what is to be said of each limit
     of a search that was reached: none of its kind may be called the only one then, nor may it be said that there is none."""

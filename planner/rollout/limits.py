@@ -40,6 +40,7 @@ class RolloutLimits(Record):
     pods_made: int = 500_000  # of one run: about half a GB of memory
     rounds: int = 100_000  # of controllers and scheduler within one moment; reached only by a bug
     # told
+    others_named: int = 3  # rollouts in flight, by name; of more their number
     timeline_rows: int = 400  # a chart can't show more
 
 

@@ -8,11 +8,13 @@ from typing import Final
 
 from planner.ground.records import replace
 from planner.ground.vocabulary import is_extended_resource
-from planner.ground.words import Text, count, duration, listing, plural, short_name
+from planner.ground.words import NO_WORDS, Text, count, duration, listing, plural, short_name
+from planner.inventory.applied import Applied, applied
 from planner.inventory.findings import DAEMON_NODES, finding
+from planner.kubernetes.autoscalers import settled
 from planner.kubernetes.nodes import is_ready
 from planner.kubernetes.pod_templates import templated
-from planner.kubernetes.records import Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
+from planner.kubernetes.records import EMPTY, Finding, FrozenMap, Node, PodSpec, Severity, Snapshot, Workload
 from planner.kubernetes.requests import pod_requests
 from planner.kubernetes.selectors import tolerates_taints
 from planner.kubernetes.shares import rolling_limits
@@ -24,6 +26,7 @@ from planner.rollout.answers import (
     Placement,
     PodState,
     Reason,
+    RolloutResult,
     Ties,
     TimelineRow,
     Verdict,
@@ -33,9 +36,12 @@ from planner.rollout.answers import (
 from planner.rollout.clock import LONGEST_RETRY_MS
 from planner.rollout.controllers.daemonset import daemon_nodes, daemon_spec
 from planner.rollout.cures import cures, with_cures
+from planner.rollout.doubts import Doubt, Effect, each_once
+from planner.rollout.in_flight import told as told_of
 from planner.rollout.limits import LIMITS
 from planner.rollout.ownership import workloads_by_owner
 from planner.rollout.pod_counts import Moment
+from planner.rollout.prepared import Scenario
 from planner.rollout.queue_evictions import eviction_words
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import Revision, Run
@@ -388,3 +394,66 @@ def event_words(previous: Moment | None, moment: Moment, awaits: str = "") -> st
     )
     parts = [f"{MEANWHILE}{words}" for words in moment.events] + [f"{n} {what}" for n, what in counted if n > 0]
     return ", ".join(parts) or awaits or "nothing left to do"
+
+
+def with_unknowns(
+    result: RolloutResult, unknown: Sequence[tuple[str, Unknown]], errors: Sequence[Finding]
+) -> RolloutResult:
+    """`result` with what isn't known among its doubts, and the errors that its verdict goes with."""
+    told = [(key, one.what, one.mend, one.may_help) for key, one in unknown]
+    told += [(one.object, one.what, one.mend, False) for one in errors]
+    doubts = [
+        Doubt(
+            about=about, why=Text(what), advice=mend,
+            could_change=Effect.VERDICT if may_help or result.verdict is not Verdict.STUCK else Effect.NOTHING,
+        )
+        for about, what, mend, may_help in told
+    ]  # fmt: skip
+    return replace(result, doubts=each_once((*doubts, *result.doubts)), findings=(*errors, *result.findings))
+
+
+def unplayed(result: RolloutResult, unknown: Sequence[tuple[str, Unknown]]) -> RolloutResult:
+    """`result` without anything that was played: of a cluster whose nodes or pods weren't seen none of it is true."""
+    if result.verdict is not Verdict.UNKNOWN:  # nothing moves
+        return result
+    what = next(one.what for _, one in unknown if one.may_help)
+    said, headline = Text(f"not known: {what}"), Text("whether it finishes hangs on what isn't known")
+    parts = tuple(
+        replace(
+            one, verdict=Verdict.UNKNOWN, reason=Reason.UNKNOWN, sentence=said, headline=headline, peak_pods=0, lowest_ready=0,
+            shown_peak_pods=None, shown_lowest_ready=None, is_lowest_bound=False,
+            ticks=0, seconds=0.0, exceeds_deadline=False, final=EMPTY, pending=(), timeline=(), wait_for=(),
+            scheduler_message=NO_WORDS, quota_message=NO_WORDS,
+        )
+        for one in result.workloads
+    )  # fmt: skip
+    return replace(
+        result, reason=Reason.UNKNOWN, sentence=said, but=NO_WORDS, headline=headline, workloads=parts, ticks=0, seconds=0.0, peak_held=EMPTY,
+        capacity=EMPTY, pending=(), timeline=(), placement=(), remedies=(), preempted=(), in_flight=(), meanwhile=(), growth=NO_WORDS,
+        extra_nodes=0, extra_gpus=0, fewest_nodes=0, new_nodes=(), doubts=(),
+        unasked_nodes=(), unasked_node_seconds=0.0, unasked_usd=None,
+    )  # fmt: skip
+
+
+def applied_changes(snapshot: Snapshot, scenario: Scenario, revisions: Sequence[Revision]) -> tuple[Applied, ...]:
+    """How each change is applied and undone; one that only has replicas which its autoscaler sets is none."""
+    patches = {change.workload: change.patch for change in scenario.changes}
+    found = (
+        applied(r.before, r.after, patches.get(r.after.key, ""))
+        for r in revisions
+        if r.before is not None and r.after != replace(r.before, replicas=settled(snapshot, r.before))  # by itself
+    )
+    return tuple(one for one in found if one is not None)
+
+
+def others_in_flight(cluster: Cluster, run: Run) -> Iterator[Finding]:
+    """Those that were played beside the change, in one line."""
+    words = [str(told_of(cluster, in_flight)) for in_flight in run.others[: LIMITS.others_named]]
+    if (more := len(run.others) - LIMITS.others_named) > 0:
+        words.append(f"so {plural(more, 'is', 'are')} {more:,} more")
+    if words:
+        yield Finding(
+            severity=Severity.INFO, code="others-in-flight", object=run.others[0].key,
+            what=f"{'; '.join(words)}: played on beside the change",
+            mend="The verdict is of a cluster in motion: ask again when they are done",
+        )  # fmt: skip

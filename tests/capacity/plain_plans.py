@@ -45,13 +45,16 @@ def pools_of(snapshot: Snapshot) -> list[str]:
 def ranges(case: PlanCase, most_nodes: int) -> Ranges:
     [revision] = case.revisions
     after, snapshot = revision.after, case.cluster.snapshot
+    asks = after.template.spec.containers[0].requests
     first: dict[str, Node] = {}
-    for node in snapshot.nodes:
-        first.setdefault(node.labels[POOL], node)
+    for node in sorted(
+        snapshot.nodes, key=lambda one: any(one.allocatable.get(name, 0) < n for name, n in asks.items())
+    ):
+        first.setdefault(node.labels[POOL], node)  # a new node is like one that takes the pods, where the pool has any
     return Ranges(
         after=after, ways=[(None, None), *_strategies(snapshot, after), *_smaller(after)],
         lenders=[one for one in snapshot.workloads if one.key != after.key and one.kind == "Deployment"],
-        pools=list(first.values()), most_nodes=most_nodes,
+        pools=[first[name] for name in pools_of(snapshot)], most_nodes=most_nodes,
         has_quota=any(one.namespace == after.namespace for one in snapshot.resource_quotas),
     )  # fmt: skip
 

@@ -92,7 +92,7 @@ def as_shown(shown: Applied, waits: Sequence[str]) -> Step:
 def patched(before: Workload | None, title: str, patch: Object) -> Step:
     """A workload with other values: as a patch of one that is there, else in the user's own file."""
     if before is None:  # there is nothing to patch yet
-        wanted = commands.comment(f"write it into {MANIFEST}: {json.dumps(patch)}").strip()
+        wanted = commands.remark(f"write it into {MANIFEST}: {json.dumps(patch)}")
         return Step(what=title, commands=(wanted,))
     return Step(
         what=title, commands=(commands.patch(before.key, patch),), undo=(commands.patch(before.key, taken_back(before, patch)),),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from planner.capacity.stages import Acted, MovesPlan, Stage
+from planner.capacity.moves_plan import MovesPlan
+from planner.capacity.stages import Acted, Stage
 from planner.ground.records import Record
 from planner.ground.words import listing, short_name
 from planner.kubernetes import commands
@@ -43,60 +44,42 @@ def steps(
     pods = {pod.uid: pod for pod in cluster.snapshot.pods}
     does = [one for one in plan.replays if one.does(len(plan.moves.hosts))]
     held = [one.acts for one in does]
-    last = [
-        {uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held
-    ]  # each in the stage of its last draw
+    last = [{uid: i for i, act in enumerate(acts, 1) for uid in act.started} for acts in held]
+    # A pod that starts in every draw is waited for in the last of its stages.
     surely = {uid: max(one[uid] for one in last) for uid in first.started if all(uid in one for one in last)}
     ever = sorted(set().union(*(stage.shut for stage in plan.stages)) - as_it_is)
     come = [] if is_of_places else [(pods[uid].namespace, pods[uid].name) for uid in surely if uid in named]
     looks = commands.untouched([names[node] for node in ever], come)
     made.append(Step(what="Look whether the nodes are open and the pods still wait", commands=looks))
     for number, (stage, act) in enumerate(zip((*plan.stages, Stage()), first.acts, strict=True), 1):
-        closed, opened = sorted(stage.shut - shut - as_it_is), sorted(shut - stage.shut - as_it_is)
+        closed, opened = (
+            [names[node] for node in sorted(some - as_it_is)] for some in (stage.shut - shut, shut - stage.shut)
+        )
         shut = stage.shut
         if closed:
-            nodes = [f"node/{names[node]}" for node in closed]
-            made.append(
-                Step(
-                    what=f"Stage {number}: cordon {listing([names[node] for node in closed])}, so that no other pod takes the room",
-                    commands=(commands.command("kubectl", "cordon", *nodes),),
-                    undo=(commands.command("kubectl", "uncordon", *nodes),), is_lent=True,
-                )
-            )  # fmt: skip
+            what = f"Stage {number}: cordon {listing(closed)}, so that no other pod takes the room"
+            undo = (commands.uncordon(*closed),)
+            made.append(Step(what=what, commands=(commands.cordon(*closed),), undo=undo, is_lent=True))
         if opened:
-            nodes = [f"node/{names[node]}" for node in opened]
-            made.append(
-                Step(
-                    what=f"Stage {number}: uncordon {listing([names[node] for node in opened])}",
-                    commands=(commands.command("kubectl", "uncordon", *nodes),),
-                )
-            )
+            what = f"Stage {number}: uncordon {listing(opened)}"
+            made.append(Step(what=what, commands=(commands.uncordon(*opened),)))
         if act.moved:
             some = [pods[uid] for uid, _ in act.moved if uid in pods]
             evictions = [
                 commands.evict(pod.namespace, pod.name, pod.node_name, pod.spec.termination_grace_period_seconds) for pod in some
             ]  # fmt: skip
-            waits = _ready(cluster, [acts[number - 1] for acts in held], keys, some)
-            made.append(
-                Step(
-                    what=f"Stage {number}: evict {listing([name(pod) for pod in some])}",
-                    commands=(
-                        *(
-                            commands.at_once(evictions[i : i + limits.EVICTED_AT_ONCE.most])
-                            for i in range(0, len(some), limits.EVICTED_AT_ONCE.most)
-                        ),
-                        *waits,
-                    ),
-                )
-            )
+            together = limits.EVICTED_AT_ONCE.most
+            done = [commands.at_once(evictions[i : i + together]) for i in range(0, len(some), together)]
+            done += _ready(cluster, [acts[number - 1] for acts in held], keys, some)
+            what = f"Stage {number}: evict {listing([name(pod) for pod in some])}"
+            made.append(Step(what=what, commands=tuple(done)))
         start = [pods[uid] for uid, stage_of in surely.items() if stage_of == number and uid in pods]
         if start and not is_of_places:
             theirs = [pod for pod in start if pod.uid in named]
             new = dict.fromkeys(keys[pod.uid] for pod in start if pod.uid not in named)
             until = [commands.wait_scheduled(pod.namespace, pod.name) for pod in theirs]
-            until += [
-                _ready_wait(cluster, key, _LATE, min(_ready_pods(one.snapshot, key) for one in does)) for key in new
-            ]
+            ready = ((key, min(_ready_pods(one.snapshot, key) for one in does)) for key in new)
+            until += [_ready_wait(cluster, key, _LATE, least) for key, least in ready]
             who = [*map(name, theirs), *(f"new pods of {short_name(key)}" for key in new)]
             made.append(Step(what=f"Stage {number}: {listing(who)} start", commands=tuple(filter(None, until))))
     return tuple(made)

@@ -264,14 +264,14 @@ def added(cluster: Cluster, like: Node, number: int, *, place: str = "") -> Step
     what = f"{words.count(number, 'more node', 'more nodes')} {f'in {pool}' if pool else f'like {like.name}'}{there}"
     if not pool:
         more, again = f"add {words.count(number, 'node')} like {like.name}{there}", "remove what was added"
-        return Step(what=what, commands=(_comment(more),), undo=(_comment(again),))
+        return Step(what=what, commands=(commands.remark(more),), undo=(commands.remark(again),))
     if brings := brings_of(pool_label(like)):
-        return Step(what=what, commands=(_comment(brings.replace("{}", pool)),), undo=(_comment("they go again by themselves"),))  # fmt: skip
+        return Step(what=what, commands=(commands.remark(brings.replace("{}", pool)),), undo=(commands.remark("they go again by themselves"),))  # fmt: skip
     made, undone = _resize(cluster, pool, size + number), _resize(cluster, pool, size)
-    made += _only_there(place) if made else ""
+    made += commands.comment(f"the new nodes have to be in {place}") if made and place else ""
     if not made:
-        made = _comment(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{there}")
-        undone = _comment(f"give node pool {pool} its {words.count(size, 'node')} again")
+        made = commands.remark(f"grow node pool {pool} from {size} to {words.count(size + number, 'node')}{there}")
+        undone = commands.remark(f"give node pool {pool} its {words.count(size, 'node')} again")
     return Step(
         what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool}", before=str(size), after=str(size + number)
     )  # fmt: skip
@@ -284,10 +284,6 @@ def _resize(cluster: Cluster, pool: str, nodes: int) -> str:
         return ""
     text = commands.command(*(word.replace("{pool}", pool).replace("{nodes}", str(nodes)) for word in cloud.resize))
     return text + (commands.comment(cloud.resize_note) if cloud.resize_note else "")
-
-
-def _only_there(place: str) -> str:
-    return commands.comment(f"the new nodes have to be in {place}") if place else ""
 
 
 def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
@@ -306,7 +302,3 @@ def limits_raised(pool: NodePool, used: Amounts, more: Amounts) -> Step | None:
         what=what, commands=(made,), undo=(undone,), target=f"NodePool/{pool.name}/limits", before=json.dumps(today),
         after=json.dumps(then),
     )  # fmt: skip
-
-
-def _comment(text: str) -> str:
-    return commands.comment(text).strip()

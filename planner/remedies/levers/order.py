@@ -64,5 +64,5 @@ def wait(cluster: Cluster, flying: Sequence[str], seconds: float, what: str) -> 
         if key in known
     ]
     if len(flying) > most:
-        waits.append(commands.comment(limits.AWAITED.reached(number=len(flying) - most)).strip())
+        waits.append(commands.remark(limits.AWAITED.reached(number=len(flying) - most)))
     return Step(what=what, commands=tuple(waits))

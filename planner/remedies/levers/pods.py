@@ -89,8 +89,8 @@ def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]
                 commands.evict(pod.namespace, pod.name, cluster.node_names[pod.node], workload.template.spec.termination_grace_period_seconds)
                 for pod in pods.values()
             ]  # fmt: skip
-            cordoned = commands.command("kubectl", "cordon", *(f"node/{name}" for name in names))
-            yield from _away(cluster, revision, RemedyKind.CORDON_NODE, title, names, done, (cordoned, *evicted))
+            does = (commands.cordon(*names), *evicted)
+            yield from _away(cluster, revision, RemedyKind.CORDON_NODE, title, names, done, does)
     if workload.traits.has_replicas and workload.replicas:
         yield _to_zero(workload, at)
 
@@ -104,7 +104,7 @@ def _away(
         happenings = [happening_of(cluster, change, [revision], WHEN_AT_REST) for _, change in done]
     except HeadroomError:
         return
-    opened = (commands.command("kubectl", "uncordon", *(f"node/{name}" for name in names)),)
+    opened = (commands.uncordon(*names),)
     cure = Step(what=title, commands=does, undo=opened, is_lent=True)
     last = Step(what=f"Uncordon {listing([f'node {name}' for name in names])}", commands=opened)
     yield Way(
@@ -150,7 +150,7 @@ def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
         changes = [Change(kind=ChangeKind.ANSWERS, target=name) for name in silence.answers]
         if silence.answers:
             title, kind = f"Get {nodes} to answer again", RemedyKind.NODE_BACK
-            does = commands.comment(f"get {nodes} to answer again: its kubelet, its network or the machine").strip()
+            does = commands.remark(f"get {nodes} to answer again: its kubelet, its network or the machine")
         else:
             which = [f"{pod.namespace}/{pod.name}" for pod in silence.pods]
             changes = [Change(kind=ChangeKind.FORCE_DELETE, target=name) for name in which]

@@ -1,0 +1,115 @@
+"""The fewest moves, played: the lightest that a search finds, in stages that do what they say in the draws that are tried."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from planner.capacity.fewest_moves import Moves, fewest
+from planner.capacity.limits import LIMITS
+from planner.capacity.movable import Movable
+from planner.capacity.stages import Replay, Stage, apart, led, replay
+from planner.ground.records import Record, replace
+from planner.kubernetes.pods import gang_of
+from planner.scheduling.cluster import Cluster
+
+
+class MovesPlan(Record):
+    """The moves that were searched for, in stages, as they were played in several draws."""
+
+    moves: Moves
+    stages: tuple[Stage, ...]
+    replays: tuple[Replay, ...]
+
+    @property
+    def held(self) -> int:
+        """In how many of them it does what it says."""
+        return sum(one.does(len(self.moves.hosts)) for one in self.replays)
+
+
+def plan_moves(cluster: Cluster, asked: Sequence[int], found: Movable, draws: int) -> MovesPlan:
+    """The moves that start as many of the pods `asked` as can, played in so many `draws` of kube-scheduler's ties; pods that a budget holds
+    back stay, and the search is made again.
+
+    Raises
+    ------
+    TooLargeError
+        When it costs more than a question may.
+    """
+    weights, wanted = dict(found.weights), list(asked)
+    plan = MovesPlan(
+        moves=Moves(hosts={}, leaves={}, weight=0, at_least=0, hopeless=(), is_most=False), stages=(), replays=()
+    )
+    for _ in range(LIMITS.replanned):
+        moves = fewest(cluster, wanted, weights)
+        torn = _torn(cluster, wanted, moves)
+        if torn:
+            wanted = [number for number in wanted if number not in torn]
+            continue
+        plan = _played(cluster, wanted, moves, draws)
+        held = {number for one in plan.replays for number in one.held}
+        if not plan.held and moves.is_exact:
+            plan = _second(cluster, wanted, weights, plan, draws)
+        if plan.held or not held:
+            break
+        weights = {number: weight for number, weight in weights.items() if number not in held}
+    return plan if plan.replays else replace(plan, replays=(replay(cluster, (), wanted),))
+
+
+def _second(
+    cluster: Cluster, wanted: Sequence[int], weights: Mapping[int, float], plan: MovesPlan, draws: int
+) -> MovesPlan:
+    """Where the least that a solver finds can't be played, since those who wait take what was meant for others: what the search
+    finds may be, or a plan for fewer of them. Which is the most that can be played isn't proven then."""
+    best, asked = plan, list(wanted)
+    for is_exact in (False, *[True] * LIMITS.replanned):
+        moves = fewest(cluster, asked, weights, exact=is_exact)
+        is_as_much = len(moves.hosts) == len(plan.moves.hosts)
+        moves = replace(
+            moves, is_most=is_as_much, at_least=max(plan.moves.at_least, moves.at_least) if is_as_much else 0.0
+        )
+        other = _played(cluster, wanted, moves, draws)
+        if other.held and len(moves.hosts) > len(best.moves.hosts) * bool(best.held):
+            best = other
+        if best.held and is_exact:
+            break
+        last = min(
+            moves.hosts, key=lambda one: (cluster.priority_of(cluster.snapshot.pods[one].spec), -one), default=None
+        )
+        asked = [number for number in asked if number != last]
+    return best
+
+
+def _torn(cluster: Cluster, wanted: Iterable[int], moves: Moves) -> set[int]:
+    """Waiting pods of groups that only work together, of which not all would start."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number in wanted:
+        if gang := gang_of(cluster.snapshot.pods[number]):
+            groups[gang].append(number)
+    return {n for some in groups.values() if 0 < sum(n in moves.hosts for n in some) < len(some) for n in some}
+
+
+def _played(cluster: Cluster, wanted: Sequence[int], moves: Moves, draws: int) -> MovesPlan:
+    """The stages that do what they say in most draws; those that leave the landing to kube-scheduler first."""
+    best = MovesPlan(moves=moves, stages=(), replays=(replay(cluster, (), wanted),))
+    if not moves.leaves:
+        return best
+    for stages in _ways(cluster, moves):
+        first = replay(cluster, stages, wanted)
+        if first.does(len(moves.hosts)):
+            others = [replay(cluster, stages, wanted, draw=draw) for draw in range(1, draws)]
+            plan = MovesPlan(moves=moves, stages=stages, replays=(first, *others))
+            best = max(best, plan, key=lambda one: one.held)
+            if best.held == draws:
+                break
+        elif first.held and not best.held:
+            best = MovesPlan(moves=moves, stages=stages, replays=(first,))
+    return best
+
+
+def _ways(cluster: Cluster, moves: Moves) -> Iterator[tuple[Stage, ...]]:
+    if stages := apart(cluster, moves):
+        yield stages
+    if len(moves.leaves) <= LIMITS.led:
+        for order in range(LIMITS.led_orders):
+            yield led(cluster, moves, order)
