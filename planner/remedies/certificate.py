@@ -322,9 +322,8 @@ def _price(one: Outcome) -> str:
     stay, number = sum(one.kept), len(one.new_nodes)
     which = plural(number, "the node", "the nodes") if stay == number else f"{stay:,} of {count(number, 'node')}"
     price = "no price" if month is None else f"{usd(month)} a month"
-    return (
-        f"{price}, since {which} {plural(stay, 'stays', 'stay')} in use afterwards{f', and {going}' if going else ''}"
-    )
+    which += plural(stay, " stays", " stay")
+    return f"{price}, since {which} in use afterwards{f', and {going}' if going else ''}"
 
 
 _NEEDS: Final[dict[str, tuple[Callable[[Outcome], float], Callable[[float], str]]]] = {

@@ -105,7 +105,7 @@ class LeveredCluster:
             run = in_turn.played(self.cluster, turns, share, self.lent(after.key))
         if run is None:
             return own_rollout(Verdict.STUCK, Reason.HOLD_AND_WAIT, "isn't through after them", 0, after.pods_wanted)
-        lowest = in_turn.lowest(run, revision)
+        lowest = run.lowest_ready(after.key)
         return own_rollout(
             Verdict.COMPLETES, Reason.NONE, stay_ready(lowest, after.pods_wanted), lowest, after.pods_wanted
         )

@@ -116,11 +116,9 @@ def priced(month: float | None, once: float | None, number: int, kept: int) -> s
     """`money`, and on how many of the nodes pods stay: ``$438 a month: it stays in use afterwards``."""
     if month is None or not kept:
         return money(month, once, kept)
-    which = (
-        plural(number, "it stays", "they stay")
-        if kept >= number
-        else f"{kept:,} of them {plural(kept, 'stays', 'stay')}"
-    )
+    which = plural(number, "it stays", "they stay")
+    if kept < number:
+        which = f"{kept:,} of them {plural(kept, 'stays', 'stay')}"
     return f"{money(month, once, kept)}: {which} in use afterwards"
 
 

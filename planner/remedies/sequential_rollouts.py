@@ -39,7 +39,7 @@ def played(
     turns = changes[len(scaled) :]
 
     def does(run: Run) -> bool:
-        keeps = (lowest(run, turn) >= enough(share, turn.after.pods_wanted) for turn in turns)
+        keeps = (run.lowest_ready(turn.after.key) >= enough(share, turn.after.pods_wanted) for turn in turns)
         return all(run.done.values()) and all(keeps)
 
     run = simulate(cluster, changes, seed=0)
@@ -51,11 +51,6 @@ def _in_sequence(cluster: Cluster, revisions: Sequence[Revision], scaled: Sequen
     turns = let_in(cluster.snapshot, revisions)
     later = [replace(turn, after_seconds=WHEN_AT_REST) for turn in turns]
     return [*scaled, *later] if scaled else [turns[0], *later[1:]]
-
-
-def lowest(run: Run, one: Revision) -> int:
-    """Its pods Ready at worst."""
-    return run.lowest_ready(one.after.key)
 
 
 def first_turns(
