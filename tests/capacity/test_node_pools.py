@@ -47,6 +47,9 @@ def test_the_demos_pools_with_their_limits() -> None:
     assert (t4.limit_text, t4.room()) == ("fixed size (gcloud node-pools list)", 0)
     assert (found["gpu-l4"].limit_text, found["gpu-l4"].room()) == ("2 to 5 nodes (gcloud node-pools list)", 1)
     assert found["gpu-a100"].room() == 0
+    assert (t4.room_by_hand(), found["gpu-a100"].room_by_hand()) == (None, 0), (
+        "a person resizes a fixed size, a maximum holds"
+    )
     assert found["default"].limit_text == "3 to 9 nodes, at most 3 a zone (gcloud node-pools list)"
     held = pool_line(cluster, t4)
     assert [
