@@ -192,8 +192,7 @@ def room_made(snapshot: Snapshot, what: Asked = _ALL_THAT_WAIT) -> tuple[MadeRoo
         When it costs more than a question may.
     """
     put, found, plan = _planned(snapshot, what)
-    is_of_places = bool(what.shape or what.change)
-    made = _described(snapshot, put, found, plan, what.least, is_of_places=is_of_places)
+    made = _described(snapshot, put, found, plan, what.least, is_of_places=bool(what.shape or what.change))
     keeps = "keeps back" if put.is_queue_known else "may keep back"
     more = f"; Kueue {keeps} {count(sum(one.pods for one in put.queued), 'pod')}" if put.queued else ""
     made = replace(

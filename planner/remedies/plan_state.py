@@ -56,8 +56,7 @@ class PlanState:
     ) -> None:  # fmt: skip
         self.pools = {pool.name: pool for pool in pools}
         self.today, self.snapshot = world, snapshot
-        self.now = dict(states)
-        self.world, self.states = world, states
+        self.now, self.world, self.states = dict(states), world, states
         self.share, self.aims, self.book = aims.least_ready_percent / 100, aims, book
         self.taken: list[Change] = []
         self.refused: dict[str, str] = {}
