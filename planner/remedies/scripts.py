@@ -29,7 +29,9 @@ def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, 
         )
         for part in result.workloads
     }
-    return "the change", tuple(as_shown(one, waits.get(one.workload, ())) for one in result.apply)
+    return "the change", tuple(
+        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in result.apply
+    )
 
 
 def script(title: str, steps: Sequence[Step], *, source: str) -> str:

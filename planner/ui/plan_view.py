@@ -13,10 +13,10 @@ from planner.kubernetes.records import Snapshot
 from planner.questions.peak import QUESTION as PEAK
 from planner.questions.peak import PeakSettings
 from planner.questions.plan import QUESTION, PlanSettings, doubt_of, narrowed
+from planner.remedies.levers.change import as_shown
 from planner.remedies.measures import Measure, MeasureKind, Numbered, alike, price_of
 from planner.remedies.plan import PlanAnswer
 from planner.remedies.scripts import in_context, script
-from planner.rollout.answers import Step
 from planner.ui import (
     as_if,
     cache,
@@ -113,7 +113,7 @@ def show(snapshot: Snapshot, found: PlanAnswer, asked: PlanSettings, place: Delt
 
 def _script(snapshot: Snapshot, found: PlanAnswer) -> str:
     """The commands of the measures, in their order, each with how it is undone."""
-    steps = [Step(what=str(one.what), commands=(_as_run(one),), undo=(one.undo,)) for one in found.measures]
+    steps = [as_shown(str(one.what), one.undo, _as_run(one)) for one in found.measures]
     said = script(str(found.sentence), steps, source=f"{snapshot.source}, taken {words.moment(snapshot.taken_at)}")
     return in_context(said, live_view.context(snapshot))
 

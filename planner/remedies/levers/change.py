@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from planner.ground.records import replace
-from planner.inventory.applied import MANIFEST, Applied, applied, taken_back
+from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Workload
@@ -84,9 +84,9 @@ def at_once(made: Sequence[Step]) -> Step:
     )  # fmt: skip
 
 
-def as_shown(shown: Applied, waits: Sequence[str]) -> Step:
-    """A change that needs no way out, as an answer shows it."""
-    return Step(what=f"Change {shown.workload}", undo=(shown.undo,), commands=(shown.command, *waits))
+def as_shown(what: str, undo: str, *does: str) -> Step:
+    """A change that needs no way out, or a plan's measure, as an answer shows it."""
+    return Step(what=what, undo=(undo,), commands=does)
 
 
 def patched(before: Workload | None, title: str, patch: Object) -> Step:
