@@ -41,8 +41,8 @@ from planner.pricing.model import PriceBook
 from planner.questions import INDEX, question_called
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.questions.wording import listed
-from planner.remedies.scripts import in_context
 from planner.rollout.answers import Verdict
+from planner.rollout.scripts import in_context
 from planner.rollout.wording import WORD
 from planner.sources.cluster import CONTEXT_PREFIX, EMBEDDED, context_of
 

@@ -16,8 +16,8 @@ from planner.pricing.model import PriceBook
 from planner.questions.meanwhile_settings import DOUBTS
 from planner.questions.question import NOTHING, Given, Question, Want
 from planner.remedies.make_room import Asked, MadeRoom, make_room, notes
-from planner.remedies.scripts import script
 from planner.rollout.prepared import Scenario, manifest_namespace, unread_files
+from planner.rollout.scripts import script
 
 
 def _until(text: str) -> str:

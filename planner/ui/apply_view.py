@@ -10,8 +10,8 @@ from planner.ground import words
 from planner.inventory.applied import Applied
 from planner.kubernetes.commands import comment
 from planner.kubernetes.records import Snapshot
-from planner.remedies.scripts import in_context, script
 from planner.rollout.answers import Step
+from planner.rollout.scripts import in_context, script
 from planner.ui import downloads, errors, link, live_view
 
 _SHOWN = "shown_as"

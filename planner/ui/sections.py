@@ -18,7 +18,7 @@ from planner.questions import make_room, queues, survive
 from planner.questions.make_room import MakeRoomSettings
 from planner.questions.question import Given, Question
 from planner.remedies.make_room import MadeRoom
-from planner.remedies.scripts import in_context
+from planner.rollout.scripts import in_context
 from planner.ui import (
     as_if,
     cache,

@@ -22,9 +22,10 @@ from planner.kubernetes.pod_templates import TEMPLATED
 from planner.questions import rollout as rollout_question
 from planner.questions.rollout import RolloutSettings
 from planner.remedies import rollouts
-from planner.remedies.scripts import script, steps_of
+from planner.remedies.levers.change import steps_of
 from planner.rollout.answers import Remedy, RemedyKind, RolloutResult
 from planner.rollout.prepared import Scenario
+from planner.rollout.scripts import script
 from tests.builders.objects import deployment, node, pod_spec, snapshot
 from tests.deploy import kubectl
 from tests.deploy.control_plane import ControlPlane, Resource

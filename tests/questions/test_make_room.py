@@ -11,7 +11,7 @@ import pytest
 from planner.cli import main
 from planner.ground.records import replace
 from planner.kubernetes import commands
-from planner.remedies.scripts import in_context
+from planner.rollout.scripts import in_context
 from planner.sources import demo
 from planner.sources.cluster import context_of
 from tests.builders.objects import MOVED_WHOLE, Item

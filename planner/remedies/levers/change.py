@@ -11,7 +11,7 @@ from planner.inventory.applied import MANIFEST, applied, taken_back
 from planner.kubernetes import commands
 from planner.kubernetes.patches import Object
 from planner.kubernetes.records import Workload
-from planner.rollout.answers import Step
+from planner.rollout.answers import RolloutResult, Step
 from planner.rollout.run import Revision, Run
 
 PATIENCE: Final = 2  # how much longer than estimated kubectl waits: times are estimates
@@ -87,6 +87,22 @@ def at_once(made: Sequence[Step]) -> Step:
 def as_shown(what: str, undo: str, *does: str) -> Step:
     """A change that needs no way out, or a plan's measure, as an answer shows it."""
     return Step(what=what, undo=(undo,), commands=does)
+
+
+def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, ...]]:
+    """The title and steps of the way out with that number, counted from 1; without one, those of the change itself."""
+    if result.remedies:
+        remedy = result.remedies[way_out - 1]
+        return str(remedy.title), remedy.steps
+    waits = {
+        part.workload: (
+            commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
+        )
+        for part in result.workloads
+    }
+    return "the change", tuple(
+        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in result.apply
+    )
 
 
 def patched(before: Workload | None, title: str, patch: Object) -> Step:

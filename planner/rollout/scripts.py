@@ -9,29 +9,11 @@ from typing import Final
 
 from planner.ground.words import printable
 from planner.inventory.applied import MANIFEST
-from planner.kubernetes import commands
 from planner.kubernetes.commands import comment
-from planner.remedies.levers.change import as_shown
-from planner.rollout.answers import RolloutResult, Step
+from planner.rollout.answers import Step
 
 _CHANGE: Final = "HEADROOM_CHANGE"
 _APPLY: Final = re.compile(rf"^kubectl (?:apply|create) -f {re.escape(MANIFEST)}$")
-
-
-def steps_of(result: RolloutResult, way_out: int = 1) -> tuple[str, tuple[Step, ...]]:
-    """The title and steps of the way out with that number, counted from 1; without one, those of the change itself."""
-    if result.remedies:
-        remedy = result.remedies[way_out - 1]
-        return str(remedy.title), remedy.steps
-    waits = {
-        part.workload: (
-            commands.wait(part.workload, 2 * part.seconds, pods=part.replicas, strategy=part.strategy_kind),
-        )
-        for part in result.workloads
-    }
-    return "the change", tuple(
-        as_shown(f"Change {one.workload}", one.undo, one.command, *waits.get(one.workload, ())) for one in result.apply
-    )
 
 
 def script(title: str, steps: Sequence[Step], *, source: str) -> str:
