@@ -38,6 +38,7 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?
 _LONGEST_NUMBER = 40  # characters; Python's own bound on integers is far away from it
 _MEND = "Check indentation, quotes and colons near that place"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TOO_DEEP = "exceeded maximum nesting depth"  # libyaml's own bound, in PyYAML since 6.0.4
 _DIRECTIVE = re.compile("^%", re.MULTILINE)
 _DIRECTIVE_BYTES = re.compile(b"^%", re.MULTILINE)
 _TAG = "tag:yaml.org,2002:"
@@ -136,7 +137,8 @@ def _documents(text: str | SupportsRead, reading: _Reading, begun: dict[str, Any
         mark = getattr(error, "problem_mark", None)
         line = f" (line {reading.line(mark)})" if mark is not None else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be read"
-        raise InputError(f"it isn't YAML: {problem}{line}", where=reading.where, mend=_MEND) from None
+        what = f"it is nested more than {DEEPEST} levels deep" if problem == _TOO_DEEP else f"it isn't YAML: {problem}"
+        raise InputError(f"{what}{line}", where=reading.where, mend=_MEND) from None
 
 
 class _Document:

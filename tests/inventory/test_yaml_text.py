@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -127,6 +128,27 @@ def test_nesting_is_bounded() -> None:
     for text in ("[" * 100_000, "- " * 100_000, "{a: " * 100_000):
         with pytest.raises(InputError, match="nested more than"):
             read(text)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        ("exceeded maximum nesting depth", "nested more than 100 levels deep"),
+        ("found a tab", "it isn't YAML: found a tab"),
+    ],
+)
+def test_libyamls_own_bound_of_nesting_is_said_as_ours(
+    problem: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of PyYAML 6.0.4 on."""
+
+    def parse(*_: object, **__: object) -> Iterator[object]:
+        raise yaml.scanner.ScannerError(problem=problem)
+        yield
+
+    monkeypatch.setattr(yaml, "parse", parse)
+    with pytest.raises(InputError, match=words):
+        read("a: 1")
 
 
 def test_what_aliases_unfold_to_is_bounded() -> None:
