@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -142,9 +141,8 @@ def test_libyamls_own_bound_of_nesting_is_said_as_ours(
 ) -> None:
     """Of PyYAML 6.0.4 on."""
 
-    def parse(*_: object, **__: object) -> Iterator[object]:
+    def parse(*_: object, **__: object) -> object:
         raise yaml.scanner.ScannerError(problem=problem)
-        yield
 
     monkeypatch.setattr(yaml, "parse", parse)
     with pytest.raises(InputError, match=words):
