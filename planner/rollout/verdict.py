@@ -624,7 +624,10 @@ def _limits(after: Workload) -> str:
     if after.strategy.blue_green is not None or (canary is not None and canary.is_routed):
         return " (they come on top of the old ones, whatever maxSurge says)"
     surge, unavailable = rolling_limits(after)
-    return f" ({count(after.replicas, 'replica')}, maxSurge {surge}, maxUnavailable {unavailable})"
+    replicas = (
+        f"{count(after.replicas, 'replica')}, " if after.traits.has_replicas else ""
+    )  # a DaemonSet has none to count
+    return f" ({replicas}maxSurge {surge}, maxUnavailable {unavailable})"
 
 
 def _scarce(c: _Context) -> str:
