@@ -169,7 +169,7 @@ class _Commands(click.Group):
                 return name_of(entry), command, rest if is_kept else [word for word in rest if word not in asks]
         if not first.startswith("-") and self.get_command(ctx, first) is None:
             instead = choice(args[0], {*self.list_commands(ctx), *_ENTRIES}, "headroom --help lists the commands")
-            raise click.UsageError(f"There is no command {args[0]!r}. {instead}", ctx)
+            raise click.UsageError(f"No such command {args[0]!r}. {instead}", ctx)
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

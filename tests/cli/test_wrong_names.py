@@ -7,7 +7,7 @@ import pytest
 from planner.cli import main
 
 CASES = {
-    "command": ("rolout demo", "There is no command 'rolout'. Did you mean rollout?"),
+    "command": ("rolout demo", "No such command 'rolout'. Did you mean rollout?"),
     "command like none": ("xyzzy demo", "headroom --help lists the commands"),
     "command within": ("store trend x", "Did you mean 'trends'?"),
     "option": ("overview demo --serch x", "'--search'"),
