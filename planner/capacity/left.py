@@ -54,9 +54,10 @@ def capacity(snapshot: Snapshot, limits: tuple[PoolLimits, ...] = ()) -> Capacit
     standard, own = (
         ((), ()) if broken is None else (fits(cluster, some(cluster)) for some in (standard_shapes, workload_shapes))
     )
+    resources = resource_lines(cluster)
     return CapacityAnswer(
-        sentence=_as_far_as_seen(snapshot, room_sentence(gpus, standard, own, broken)),
-        resources=resource_lines(cluster),
+        sentence=_as_far_as_seen(snapshot, room_sentence(gpus, standard, own, broken, resources)),
+        resources=resources,
         gpus=gpus,
         supply=gpu_supply(cluster),
         pools=tuple(pool_line(cluster, pool) for pool in known),

@@ -43,6 +43,8 @@ class CapacityLimits(Record):
     event_characters: int = 300  # of an event's message
     # seats
     seats_of_a_node: int = 256  # only shared GPUs are as many, and nobody could look at more
+    squares_of_a_node: int = 16  # of CPU and memory: more can't be told apart
+    holders_named: int = 3  # of those that hold a pending pod's place
     # spare
     buffer_pods: int = (
         5_000  # of all buffers; of more nothing is known: without some of them a pool that they fill would grow

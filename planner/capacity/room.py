@@ -177,15 +177,17 @@ def findings_of_room(cluster: Cluster, limits: tuple[PoolLimits, ...]) -> tuple[
 
 
 def room_sentence(
-    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments | None
-) -> str:
+    gpus: tuple[GpuModelLine, ...], standard: tuple[Fit, ...], own: tuple[Fit, ...], broken: Fragments | None,
+    resources: tuple[ResourceLine, ...] = (),
+) -> str:  # fmt: skip
     """``2,221 of 6,212 GPUs are free. 1,310 more pods of 1 GPU fit with the usual CPU and memory beside each GPU, none of 8``.
 
     Each number is of a shape, and the shape is said: pods of the same GPUs that ask for less beside them may still fit.
     """
     supplies, away = supplies_of(gpus), unoffered_words(gpus)
     if not supplies:
-        return f"the cluster offers no GPUs: {away}" if away else "the cluster has no GPUs"
+        none = f"the cluster offers no GPUs: {away}" if away else "the cluster has no GPUs"
+        return "; ".join(filter(None, (_cpu_and_memory(resources), none)))
     words = free_words(supplies) + (f"; {away}" if away else "")
     if broken is None:  # the pods weren't seen
         return words
@@ -207,6 +209,16 @@ def room_sentence(
         said = f"{words}. A typical pod of {first}{_usual(standard)} doesn't fit"
     smaller = _smaller(own, [number for number, _ in lacking], broken)
     return f"{said}; {smaller}" if smaller else said
+
+
+def _cpu_and_memory(resources: Sequence[ResourceLine]) -> str:
+    """``12 of 32 cpu and 40Gi of 118Gi memory are free``; "" where what pods hold isn't known."""
+    lines = {one.resource: one for one in resources if one.free is not None}
+    parts = [
+        f"{roughly(line.free or 0, name)} of {roughly(line.allocatable, name)} {name}"
+        for name in (CPU, MEMORY) if (line := lines.get(name))
+    ]  # fmt: skip
+    return f"{' and '.join(parts)} are free" if parts else ""
 
 
 def _asks(one: Fit, number: int = 0) -> tuple[int, str]:

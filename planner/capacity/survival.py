@@ -277,13 +277,14 @@ def _told(cluster: Cluster, lost: _Lost, found: Outcome, spare: tuple[Spare, ...
     return Loss(
         scope=lost.scope, name=lost.name, alike=lost.alike, pool=next(iter(pools)) if len(pools) == 1 else "",
         nodes=len(nodes), gpus=sum(gpu_count(node) for node in nodes), pods=found.pods,
-        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=_fewer(found.missing, found.torn),
-        waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=_fewer(found.preempted),
+        back=max(0, found.pods - sum(found.missing.values())), missing=sum(found.missing.values()), whose=fewer_of(found.missing, found.torn),
+        waiting=found.waiting, unknown=found.unknown, preempted=sum(found.preempted.values()), pushed=fewer_of(found.preempted),
         seconds=found.seconds, spare=spare, unattached=found.unattached,
     )  # fmt: skip
 
 
-def _fewer(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY) -> tuple[Fewer, ...]:
+def fewer_of(pods: Mapping[str, int], torn: Mapping[str, tuple[int, int]] = EMPTY) -> tuple[Fewer, ...]:
+    """Whose pods are fewer, most first."""
     return tuple(
         Fewer(workload=key, pods=pods[key], groups=torn.get(key, (0, 1))[0], group_size=torn.get(key, (0, 1))[1])
         for key in sorted(pods, key=lambda key: (-pods[key], key))

@@ -46,15 +46,21 @@ class PendingNode(Record):
 def pending_node(
     snapshot: Snapshot, limits: tuple[PoolLimits, ...] = (), book: PriceBook | None = None
 ) -> PendingNode | None:
-    """The node with which most pending pods start per dollar, one within its pool's limit before any other; None where no one node
-    starts any."""
+    """The first of `pending_nodes`; None where no one node starts any."""
+    return next(iter(pending_nodes(snapshot, limits, book)), None)
+
+
+def pending_nodes(
+    snapshot: Snapshot, limits: tuple[PoolLimits, ...] = (), book: PriceBook | None = None
+) -> tuple[PendingNode, ...]:
+    """A node of each pool with which pending pods start, the most per dollar first, those within their pool's limit before any other."""
     today = at_rest(compiled(snapshot).snapshot)  # who finds room without it isn't started by it
-    found = [
+    found = (
         node
         for pool in pools(today, limits)
         if pool.name and pool.nodes and (node := _with_one_more(today, pool, limits, book)).started
-    ]
-    return min(found, key=_rank, default=None)
+    )
+    return tuple(sorted(found, key=_rank))
 
 
 def _rank(node: PendingNode) -> tuple[bool, bool, float, int, str]:

@@ -11,7 +11,6 @@ from planner.capacity.filters import ALL, Kept
 from planner.capacity.fragmentation import Fragments
 from planner.capacity.headroom import Fit, stops, where
 from planner.capacity.left import CapacityAnswer
-from planner.figures import capacity_pools, capacity_stranded
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.tables import alike
@@ -21,7 +20,7 @@ from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
 from planner.questions import capacity
 from planner.questions.capacity import CapacitySettings
-from planner.ui import cache, charts, downloads, errors, filtered, findings, link, opening, sheet, tables
+from planner.ui import cache, downloads, errors, filtered, findings, link, opening, sheet, tables
 
 _SHOWN_HELD = 20  # pods held back that are told one by one
 _FRAMED_PIXELS = 778  # what a frame leaves for a table
@@ -37,33 +36,13 @@ def sentence(answer: CapacityAnswer, kept: Kept = ALL) -> None:
     findings.show(answer.findings)
 
 
-def of_nodes_only(answer: CapacityAnswer, kept: Kept) -> None:
-    """What the nodes have, where nobody told which pods are on them."""
-    sentence(answer, kept)
-    st.header("Node pools")
-    pools(capacity.narrowed(answer, kept))
-    st.header("All resources")
-    resources(answer)
-
-
 @errors.part
-def pools(answer: CapacityAnswer, *, is_open: bool = True) -> None:
-    """Pools as bars of one resource, and all of them as a table; the choice alone in a section that isn't open."""
+def pools(answer: CapacityAnswer) -> None:
+    """Pools with what is held of them and how far they may grow."""
     if not answer.pools:
         st.caption(filtered.nothing("node pool", "No nodes in this snapshot."))
         return
     offered = [offer for line in answer.pools for offer in line.offers]
-    names = [*dict.fromkeys(pool_offer.resource for pool_offer in offered), CPU, MEMORY]
-    chosen = link.segments("Resource", names, key="resource")
-    if not is_open:
-        return
-    divisor, unit = _UNITS.get(chosen, (1.0, ""))
-    charts.show(
-        capacity_pools.figure(answer.pools, chosen, divisor=divisor, unit=unit), key="pool_bars",
-        alt=capacity_pools.alt(answer.pools, chosen, divisor=divisor, unit=unit),
-    )  # fmt: skip
-    if (hidden := len(answer.pools) - capacity_pools.MOST_POOLS) > 0:
-        st.caption(f"The {capacity_pools.MOST_POOLS} largest are drawn; {hidden:,} more are in the table.")
     rows, facts = [], []
     is_shut, is_whole = any(one.out_of_use for one in offered), all(pool_offer.noun == "GPUs" for pool_offer in offered)
     unit = "GPUs" if is_whole else "offered"
@@ -143,13 +122,15 @@ def _one_shape(found: Fit) -> None:
 @errors.part
 def what_fits(answer: CapacityAnswer) -> None:
     """Every shape: how many more, what stops the next one, where they would go."""
-    if not answer.resources:
-        st.caption("No nodes in this snapshot, so nothing fits.")
+    if not answer.resources or answer.fragments is None:
+        st.caption(
+            "What fits isn't known without Pods." if answer.resources else "No nodes in this snapshot, so nothing fits."
+        )
         return
     st.caption(
         f"Standard shapes: 1, 2, 4 and 8 GPUs with {words.literal(answer.standard_basis)}; each shape by itself."
     )
-    shown = _alike((*answer.standard, *answer.workloads))
+    shown = _alike((*answer.workloads, *answer.standard))
     said = {fit.shape for fit in answer.standard}  # their names are what they ask for
     rows = [
         {
@@ -189,37 +170,33 @@ def _first_of(names: Sequence[str]) -> str:
 
 
 @errors.part
-def stranded(found: Fragments | None, *, is_open: bool) -> None:
-    """Free GPUs that serve no pod of a size: why, and where; the choice alone in a section that isn't open."""
-    if found is None:
+def stranded(found: Fragments | None) -> None:
+    """Free GPUs that serve no pod of a size: why, and where."""
+    if found is None or not found.free:
         return
-    st.caption(
-        f"{words.literal(words.sentence(found.sentence))} The mix: the pods of this cluster that ask for GPUs, waiting ones "
-        "included. Fragmentation as in Weng et al., USENIX ATC 2023."
-    )
-    if not found.free:
-        return
-    if is_open:
-        drawn = capacity_stranded.figure(found.sizes, found.noun)
-        charts.show(drawn, key="stranded", alt=capacity_stranded.alt(found.sizes, found.noun))
-    names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
-    size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
-    if not is_open:
-        return
-    rows = [
-        {
-            "node": node.node,
-            "of no use": f"{node.stranded:,} of {node.free:,} free",
-            "why": node.sentence,
-            "pool": node.node_pool,
-            "model": node.model,
-        }
-        for node in size.nodes
-    ]
-    tables.show(
-        rows, alt=f"{size.stranded:,} of {size.free:,} free {found.noun} are of no use to such pods",
-        empty="All that is free serves such a pod.",
-    )  # fmt: skip
+    with link.expander(
+        f"Free {found.noun} that a pod can't use", key="stranded", icon=":material/block:", is_open=link.says(["size"])
+    ):
+        st.caption(
+            f"{words.literal(words.sentence(found.sentence))} The mix: the pods of this cluster that ask for GPUs, pending ones "
+            "included. Fragmentation as in Weng et al., USENIX ATC 2023."
+        )
+        names = {("any pod" if size.gpus == 0 else f"pods of {size.gpus}"): size for size in found.sizes}
+        size = names[link.segments("Of no use to", list(names), key="size", default=list(names)[-1])]
+        rows = [
+            {
+                "node": node.node,
+                "of no use": f"{node.stranded:,} of {node.free:,} free",
+                "why": node.sentence,
+                "pool": node.node_pool,
+                "model": node.model,
+            }
+            for node in size.nodes
+        ]
+        tables.show(
+            rows, alt=f"{size.stranded:,} of {size.free:,} free {found.noun} are of no use to such pods",
+            empty="All that is free serves such a pod.",
+        )  # fmt: skip
 
 
 @errors.part

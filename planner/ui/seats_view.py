@@ -1,128 +1,165 @@
-"""Nodes as seats, and which workload's next pod would fit where."""
+"""The map of seats: who holds what, what holds a pending pod's place, what moves and what one more node would do, and a node that is lost."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import streamlit as st
 
 from planner.capacity.filters import Kept
+from planner.capacity.left import CapacityAnswer
+from planner.capacity.seat_map import NodeLoss, PendingPods, node_loss, pending_pods, seat_words, shares
 from planner.capacity.seats import NodeSeats
-from planner.figures import node_seats, pool_seats
+from planner.figures import film as script
+from planner.figures import seat_map
 from planner.ground import words
-from planner.ground.vocabulary import NVIDIA_GPU
+from planner.ground.errors import ChangeError
+from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.kubernetes.requests import pod_requests, requested_gpus
-from planner.kubernetes.units import Offer, card_by_card, units_of
-from planner.ui import charts, errors, filtered, link, opening, tables, tiles
+from planner.questions import make_room, seats
+from planner.questions.make_room import MakeRoomSettings
+from planner.questions.question import Given
+from planner.remedies.make_room import MadeRoom
+from planner.remedies.pending_node import PendingNode, pending_nodes
+from planner.ui import as_if, cache, capacity_inputs, errors, filtered, link, tables
 
-_ALL = "all"
-_NAMED = 2  # nodes named in a line before "and n more"
+_KEY: Final = "seat_map"
+_LOST: Final = "lost"  # the node, in the link
+_MOST_ROWS: Final = 2_000
+_MOST_PENDING: Final = 6  # kinds of pending pods beside the map
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Any:
+    """The component, registered once a server."""
+    return st.components.v2.component(
+        "headroom_seat_map",
+        html='<div class="map"></div>',
+        css=script.file("seat_map.css"),
+        js=f"{script.file('seat_map.js')}\nexport default ({{data, parentElement, setTriggerValue}}) => data && seatMap(parentElement.querySelector('.map'), data, setTriggerValue);\n",
+    )
 
 
 @errors.part
-def figures(nodes: Sequence[NodeSeats], snapshot: Snapshot) -> None:
-    """Seats held and free, and the largest hole: what a pod that needs several GPUs on one node has to fit in."""
-    seated = [node for node in nodes if node.seats]
-    offered = list(dict.fromkeys(node.offer for node in seated)) or [Offer(resource=NVIDIA_GPU)]
-    units = units_of(snapshot)
-    with st.grid(min_column_width=150):
-        for offer in offered:
-            some = [node for node in seated if node.offer == offer]
-            noun = words.literal(offer.noun(0, is_only=units.is_only(offer.resource)))
-            of = "" if len(offered) == 1 else f" {noun}"
-            total, free = sum(node.gpus for node in some), sum(node.gpus_free for node in some)
-            out_of_use = sum(node.gpus_out_of_use for node in some)
-            tiles.show(noun[:1].upper() + noun[1:], total)
-            tiles.show(f"Held{of}", total - free - out_of_use, hint="By bound pods, as requested.")
-            tiles.show(f"Free{of}", free, hint="On nodes that take new pods.")
-            if out_of_use:
-                tiles.show(f"Out of use{of}", out_of_use, hint="Free GPUs on cordoned or not Ready nodes.")
-            tiles.show(f"Most on one node{of}", max((node.gpus_free for node in some), default=0))
-        tiles.show(
-            "GPU nodes", len({node.node for node in seated}), hint=f"Of {words.count(len(snapshot.nodes), 'node')}."
+def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Kept, table: Any) -> None:
+    """The map of seats, and the same in `table`, a tab, for who doesn't see it."""
+    if answer.fragments is None:  # who holds them is told by pods
+        return
+    every = cache.ask(seats.QUESTION, snapshot, seats.SeatsSettings())
+    seated = [node for node in seats.narrowed(every, kept).nodes if node.seats]
+    kinds = [*(["GPUs"] if every.nodes else []), "CPU", "Memory"]
+    kind = link.segments("Seats", kinds, key="seats_of", label_visibility="collapsed")
+    note = "Each square is a GPU, by requests of bound pods. Point at a pending pod to see what holds its place; click a node to lose it."
+    if kind != "GPUs":
+        resource = CPU if kind == "CPU" else MEMORY
+        shared, unit = cache.answer(shares, snapshot, resource)
+        seated = [node for node in shared if kept.node(node.node)]
+        note = f"{words.capital(seat_words(resource, unit))}, by requests of bound pods. {note.partition('pods. ')[2]}"
+    if not seated:
+        st.info(
+            filtered.nothing("node", "No node in this snapshot."), title="? Nothing to draw", icon=":material/help:"
+        )
+        return
+    waiting = [one for one in cache.answer(pending_pods, snapshot) if any(map(kept.workload, one.workloads))]
+    if len(waiting) > _MOST_PENDING:
+        note += (
+            f" {words.count(sum(one.pods for one in waiting[_MOST_PENDING:]), 'more pod')} pending: under Make room."
+        )
+    told = list(_told(snapshot, waiting[:_MOST_PENDING]))
+    data = seat_map.told(seated, told, _lost(snapshot), _beside(answer), note)
+    _component()(key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose)
+    with table:
+        if table.open:
+            _table(seated[:_MOST_ROWS], len(seated))
+
+
+def _lose() -> None:
+    node = st.session_state[_KEY].lose
+    st.query_params[_LOST] = node or ""
+    if not node:
+        del st.query_params[_LOST]
+
+
+def _suppose() -> None:
+    if change := st.session_state[_KEY].suppose:
+        as_if.suppose(str(change))
+        st.query_params.pop(_LOST, None)
+
+
+def _lost(snapshot: Snapshot) -> NodeLoss | None:
+    """What the loss of the link's node comes to."""
+    node = st.query_params.get(_LOST, "")
+    try:
+        return cache.answer(node_loss, snapshot, node) if node else None
+    except ChangeError:  # it isn't there, or it is lost already
+        return None
+
+
+def _beside(answer: CapacityAnswer) -> dict[str, str]:
+    return {
+        line.pool.name: ", ".join(
+            filter(None, (words.count(line.pool.node_count, "node"), line.pool.accelerator, line.pool.limit_text))
+        )
+        for line in answer.pools
+    }
+
+
+def _told(snapshot: Snapshot, waiting: Sequence[PendingPods]) -> Iterator[tuple[PendingPods, list[str], str]]:
+    """Each with what it needs, who holds its place, which moves start it, and one more node that does."""
+    if not waiting:
+        return
+    given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+    is_quick = len(snapshot.nodes) <= as_if.QUICK_NODES
+    asked, book = MakeRoomSettings(), Given(book=given.book)
+    made = (cache.ask if is_quick else cache.known)(make_room.QUESTION, snapshot, asked, book)
+    nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
+    for one in waiting:
+        node = next((node for node in nodes if {key for key, _ in node.started} & set(one.workloads)), None)
+        said = [f"Needs {one.needs}{' each' if one.pods > 1 else ''}."]
+        if one.holders:
+            holders = [f"{words.short_name(key)} ({words.count(pods, 'pod')})" for key, pods in one.holders]
+            said.append(f"Its place is held by {words.listing(holders, most=None)}.")
+        elif not one.nodes:
+            said.append("No node is of its kind and large enough.")
+        said += [*_moves(made, one), *([] if node is None else [_node(node)])]
+        yield one, said, "" if node is None else node.change
+
+
+def _moves(made: MadeRoom | None, one: PendingPods) -> Iterator[str]:
+    """Which moves start it, or that none do."""
+    if made is None:
+        yield "Which moves start it is worked out under Make room."
+    elif started := [start for start in made.starts if start.workload in one.workloads]:
+        stage = max(start.stage for start in started)
+        moved = [f"{move.pod} leaves {move.node}" for move in made.moves if move.stage <= stage]
+        yield f"{words.count(len(moved), 'move')} {words.plural(len(moved), 'starts', 'start')} {len(started):,}: {words.listing(moved)}."
+    elif any(left.workload in one.workloads for left in made.left):
+        yield (
+            "No move of other pods starts it (proven)."
+            if made.is_most
+            else "No move of other pods was found that starts it."
         )
 
 
-def chosen(nodes: Sequence[NodeSeats]) -> list[NodeSeats]:
-    """The nodes with GPUs of the pool and the zone picked in the URL."""
-    seated = [node for node in nodes if node.seats]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        pool = link.select("Node pool", [_ALL, *sorted({_pool(node) for node in seated})], key="seats_pool", width=320)
-        zone = link.select("Zone", [_ALL, *sorted({_zone(node) for node in seated})], key="zone", width=320)
-        only_free = link.toggle("Only nodes with a free GPU", key="only_free")
-    return [
-        node
-        for node in seated
-        if pool in (_ALL, _pool(node)) and zone in (_ALL, _zone(node)) and (node.gpus_free or not only_free)
-    ]
+def _node(node: PendingNode) -> str:
+    cost = "no price is known" if node.usd_per_month is None else f"{words.usd(node.usd_per_month)} a month"
+    return f"One more {node.pool} node does{'' if node.is_within_limit else ', above its limit'}; {cost}."
 
 
-@errors.part
-def seats(nodes: Sequence[NodeSeats], *, is_open: bool) -> None:
-    """Each node a row and each GPU a seat; above 500 nodes sums by pool and zone, opened by a click. Drawn where `is_open`."""
-    if not nodes:
-        st.info("No node with GPUs matches.", title="? Nothing to draw", icon=":material/help:")
-        return
-    if len(nodes) > node_seats.NAMED_NODES and len(pool_seats.totals(nodes)) > 1:
-        st.caption(f"{words.count(len(nodes), 'node')}: summed by pool and zone. Click a bar to open it.")
-        if is_open:
-            charts.pick(pool_seats.figure(nodes), key="pools", alt=pool_seats.alt(nodes), on_pick=_open)
-        return
-    pages = (len(nodes) - 1) // node_seats.NAMED_NODES + 1
-    page = st.pagination(pages, key="seats_page", bind="query-params") if pages > 1 else 1
-    if is_open:
-        shown = nodes[(page - 1) * node_seats.NAMED_NODES : page * node_seats.NAMED_NODES]
-        charts.show(node_seats.figure(shown), key="seats", alt=node_seats.alt(shown))
-
-
-def _open(place: list[str]) -> None:
-    st.session_state["seats_pool"], st.session_state["zone"] = place[0], place[1]
-
-
-@errors.part
-def next_pods(nodes: Sequence[NodeSeats], snapshot: Snapshot, kept: Kept) -> None:
-    """For each workload that asks for GPUs: on how many nodes one more of its pods fits now, and where."""
-    fits = defaultdict[str, dict[str, None]](dict)
-    for node in nodes:
-        for workload in node.could_take:
-            fits[workload][node.node] = None
+def _table(nodes: Sequence[NodeSeats], number: int) -> None:
+    """Each node's seats as a row."""
     rows = [
         {
-            "workload": key,
-            "asks for": words.literal(gpus),
-            "fits now": "? not known" if is_elsewhere else "✓ yes" if fits[key] else "✗ nowhere",
-            "on nodes": len(fits[key]),
-            "where": words.listing([*fits[key]], most=_NAMED),
+            "node": f"{node.node} ({node.out_of_use})" if node.out_of_use else node.node,
+            "pool": node.node_pool or NO_POOL,
+            "free": f"{node.gpus_free:,} of {node.gpus:,}",
+            "held by": words.listing(sorted({words.short_name(seat.holder) for seat in node.seats if seat.holder})),
+            "next pod of": words.listing([words.short_name(key) for key in node.could_take]),
         }
-        for number, gpus, key, is_elsewhere in sorted(
-            (
-                (
-                    requested_gpus(spec),
-                    units_of(snapshot).words(pod_requests(spec)),
-                    workload.key,
-                    bool(card_by_card(snapshot, pod_requests(spec))),
-                )
-                for workload, spec in ((one, one.template.spec) for one in snapshot.workloads)
-                if not workload.is_finished and kept.workload(workload.key)
-            ),
-            key=lambda line: (bool(fits[line[2]]), -line[0], line[2]),
-        )
-        if number
+        for node in nodes
     ]
-    tables.show(
-        rows, alt=f"Where the next pod of each of {words.count(len(rows), 'workload')} fits", empty=filtered.nothing("workload that asks for GPUs", "No workload asks for GPUs."),
-        opens=[opening.rollout(str(row["workload"])) for row in rows], key="next_pods",
-    )  # fmt: skip
-    if rows:
-        st.caption(opening.SELECT)
-
-
-def _pool(node: NodeSeats) -> str:
-    return node.node_pool or NO_POOL
-
-
-def _zone(node: NodeSeats) -> str:
-    return node.zone or pool_seats.NO_ZONE
+    tables.show(rows, alt=f"Seats of {words.count(len(rows), 'node')}, held and free")
+    if len(rows) < number:
+        st.caption(f"The first {len(rows):,} of {number:,} nodes.")

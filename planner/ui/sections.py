@@ -27,7 +27,6 @@ from planner.ui import (
     downloads,
     errors,
     film_view,
-    link,
     live_view,
     prices,
     sheet,
@@ -61,15 +60,12 @@ def of_queues(snapshot: Snapshot) -> None:
 @errors.part
 def of_losses(snapshot: Snapshot, given: Given) -> None:
     """What one loss would break."""
-    st.header("What one loss would break")
     st.caption("Each node, zone, rack and each pool's spot nodes lost at once: every one is played.")
-    with link.expander("Lose each node once", key=LOSSES, icon=":material/heart_broken:") as is_open:
-        if is_open:
-            asked = Asked(survive.SurviveSettings)
-            with st.grid(min_column_width=200, gap="small"):
-                asked.show("label", label="Nodes that share a label, by its key")
-                asked.show("upgrades")
-            _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given), _suppose_spare)
+    asked = Asked(survive.SurviveSettings)
+    with st.grid(min_column_width=200, gap="small"):
+        asked.show("label", label="Nodes that share a label, by its key")
+        asked.show("upgrades")
+    _answer(survive.QUESTION, snapshot, asked.settings(), capacity_inputs.priced(given), _suppose_spare)
 
 
 def losses(snapshot: Snapshot, *, most_nodes: int) -> Survival | None:
@@ -91,22 +87,15 @@ def _suppose_spare(found: Survival) -> None:
 
 @errors.part
 def of_room(snapshot: Snapshot, shape: str) -> None:
-    """Which pods would have to move: for a typed shape, else for all pods that wait; nothing where there is neither."""
-    waiting = sum(pod.waits for pod in snapshot.pods)
-    if not (waiting or shape):
+    """Which pods would have to move: for a typed shape, else for all pending pods."""
+    pending = sum(pod.waits for pod in snapshot.pods)
+    if not (pending or shape):
+        st.caption("No pod is pending. Type another shape under What fits to see which pods would have to move for it.")
         return
-    st.header("Make room")
-    verb = words.plural(waiting, "waits", "wait")
-    whom = f"places for {shape}" if shape else f"{words.count(waiting, 'pod')} that {verb}"
-    st.caption(
-        words.literal(f"Which pods would have to move to make room: {whom}. The fewest evictions, every one played.")
-    )
-    with link.expander("Which pods would have to move", key=ROOM, icon=":material/move_down:") as is_open:
-        if is_open:
-            settings, given = _room_asked(shape), Given(book=prices.book())
-            _answer(
-                make_room.QUESTION, snapshot, settings, given, lambda found: _moves(snapshot, found, settings, given)
-            )
+    whom = f"places for {shape}" if shape else words.count(pending, "pending pod")
+    st.caption(words.literal(f"Which pods have to move to make room: {whom}. The fewest evictions, every one played."))
+    settings, given = _room_asked(shape), Given(book=prices.book())
+    _answer(make_room.QUESTION, snapshot, settings, given, lambda found: _moves(snapshot, found, settings, given))
 
 
 def _room_asked(shape: str) -> MakeRoomSettings:

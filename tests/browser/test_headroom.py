@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from urllib.parse import parse_qs, urlparse
 
 from playwright.sync_api import expect
 
 from tests.browser.dashboard import Visitor
 
 
-def test_a_click_on_a_pool_of_the_large_cluster_opens_its_seats(visit: Callable[..., Visitor]) -> None:
-    visitor = visit(height=1600)
-    visitor.open("headroom?cluster=openb&part=Seats")
-    expect(visitor.main().get_by_text("Click a bar to open it")).to_be_visible()
-    seats = visitor.main().get_by_role("figure", name=re.compile("GPUs by pool and zone"))
-    bars = seats.locator(".barlayer .point path")
-    bars.nth(2).click(force=True)
+def test_what_holds_a_pending_pods_place_lights_up_and_a_node_is_lost_by_the_keyboard(
+    visit: Callable[..., Visitor],
+) -> None:
+    visitor = visit()
+    visitor.open("headroom")
+    page, nodes = visitor.page, visitor.page.locator(".map button.node")
+    expect(nodes).to_have_count(17)
+    page.get_by_role("button", name="batch/trainer ×1", exact=True).focus()
+    expect(page.locator(".map .lit")).to_have_count(6)
+    expect(page.locator(".map .lit").first).to_contain_text("gpu-t4")
+    nodes.first.focus()
+    for key in ("End", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
     visitor.answered()
-    asked = parse_qs(urlparse(visitor.page.url).query)
-    assert asked["cluster"] == ["openb"]
-    assert asked["seats_pool"][0].startswith("pool-")
-    expect(visitor.main().get_by_text("Click a bar to open it")).to_have_count(0)
+    expect(page.get_by_role("status").filter(has_text="is lost")).to_contain_text(
+        "1 pod of prod/ml-worker stays pending."
+    )
+    assert "lost=gke-edu-gpu-t4" in page.url
+    expect(nodes.last).to_be_focused()
+    page.get_by_role("button", name="Suppose it: prod/ml-worker ×1").click()
+    visitor.answered()
+    expect(visitor.main().locator(".st-key-as_if_bar")).to_contain_text("2 → 3 pods are pending")
+    expect(nodes).to_have_count(16)
 
 
 def test_a_typed_shape_is_counted_and_its_link_shows_the_same(visit: Callable[..., Visitor]) -> None:

@@ -1,6 +1,12 @@
 """GPUs drawn as bars by model, as seats by node, and as sums by pool and zone."""
 
-from planner.figures import gpu_bars, node_seats, pool_seats
+from collections.abc import Sequence
+from typing import Any
+
+from planner.capacity.seat_map import NodeLoss, PendingPods
+from planner.capacity.seats import NodeSeats
+from planner.capacity.survival import Fewer
+from planner.figures import gpu_bars, pool_seats, seat_map
 from planner.figures.drawing import as_figure
 from planner.ground.records import replace
 from tests.figures import answers
@@ -17,56 +23,59 @@ def test_bars_show_held_free_and_waited_for_in_words_too() -> None:
     assert gpu_bars.alt(()) == "No GPUs in this cluster."
 
 
+def told(nodes: Sequence[NodeSeats], **more: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {"waiting": (), "loss": None, "beside": {}, "note": "so it is."} | more
+    return seat_map.told(nodes, **given)
+
+
 def test_every_gpu_is_a_seat_and_every_holder_a_letter_and_a_colour() -> None:
-    drawn = node_seats.figure(answers.NODES).to_dict()
-    heat = drawn["data"][0]
-    seats = [code for row in heat["z"] for code in row if code is not None]
-    assert len(seats) == sum(len(n.seats) for n in answers.NODES)
-    names = [trace["name"] for trace in drawn["data"][1:]]
-    assert names == [
-        "A  Deployment/prod/llm-serve: 2",
-        "B  Deployment/prod/ml-worker: 1",
-        "–  out of use: 1",
-        "·  free: 2",
-    ]
-    assert heat["text"][1][0] == "B"
-
-
-def test_pools_have_a_row_of_their_own_and_cordons_a_word() -> None:
-    labels = node_seats.figure(answers.NODES).to_dict()["layout"]["yaxis"]["ticktext"]
-    assert labels[0].startswith("<b>gpu-t4</b>")
-    assert "t4-1 (cordoned)" in labels
-    assert labels[3].startswith("<b>gpu-a100</b>")
+    drawn = told(answers.NODES, beside={"gpu-t4": "2 nodes"})
+    assert [[letter, name] for letter, name, _ in drawn["holders"]] == [
+        ["A", "prod/llm-serve"], ["B", "prod/ml-worker"], ["–", "out of use"], ["·", "free"],
+    ]  # fmt: skip
+    assert len({colour for *_, colour in drawn["holders"][:2]}) == 2
+    assert [(pool["name"], pool["note"]) for pool in drawn["pools"]] == [("gpu-t4", "2 nodes"), ("gpu-a100", "")]
+    assert [one[2:] for pool in drawn["pools"] for one in pool["nodes"]] == [
+        ["B", "prod/ml-worker 1"], ["–", "cordoned"], ["AA··", "prod/llm-serve 2, 2 free"],
+    ]  # fmt: skip
+    assert drawn["alt"] == "2 of 6 seats on 3 nodes are free."
 
 
 def test_more_holders_than_colours_share_one() -> None:
-    crowd = [node(f"n{place}", f"Deployment/x/w{place}") for place in range(12)]
-    lines = node_seats.legend(crowd)
-    assert [line[1] for line in lines[-2:]] == ["others", "free"]
-    assert sum(seats for _, _, seats in lines) == 12
+    drawn = told([node(f"n{place}", f"Deployment/x/w{place}") for place in range(12)])
+    assert [name for _, name, _ in drawn["holders"]] == [
+        *(f"x/w{place}" for place in (0, 1, 10, 11, 2, 3, 4)),
+        "others",
+    ]
 
 
-def test_terminating_pods_have_their_letter_in_brackets() -> None:
-    leaving = node("n", answers.WORKER)
-    leaving = replace(leaving, seats=(replace(leaving.seats[0], is_terminating=True),))
-    assert node_seats.figure([leaving]).to_dict()["data"][0]["text"][1][0] == "(A)"
+def test_who_waits_lights_up_the_nodes_of_its_place_and_a_lost_node_says_what_stays_outside() -> None:
+    waits = PendingPods(
+        workloads=("Deployment/x/new", "Deployment/y/new"),
+        pods=2,
+        needs="1 GPU",
+        nodes=("a100-0", "elsewhere"),
+        holders=(),
+    )
+    loss = NodeLoss(node="t4-0", pods=3, back=1, outside=(Fewer(workload=answers.WORKER, pods=2),), unknown=1)
+    drawn = told(answers.NODES, waiting=[(waits, ["Needs it."], "add:gpu=1")], loss=loss)
+    assert drawn["pending"] == [
+        {"name": "x/new and 1 alike ×2", "say": ["Needs it."], "change": "add:gpu=1", "nodes": [2]}
+    ]
+    assert drawn["lost"]["at"] == 0
+    assert drawn["lost"]["say"] == [
+        "1 of 3 pods comes back elsewhere.", "2 pods of prod/ml-worker stay pending.",
+        "Of 1 of these it isn't known: what makes them isn't played.",
+    ]  # fmt: skip
+    assert seat_map.loss_words(NodeLoss(node="n", pods=0, back=0, outside=(), unknown=0)) == [
+        "It has no pods but those of DaemonSets."
+    ]
 
 
-def test_forty_thousand_seats_stay_light() -> None:
-    many = [node(f"n{place}", *["Deployment/x/a"] * 8) for place in range(500)]
-    heat = node_seats.figure(many).to_dict()["data"][0]
-    assert "customdata" not in heat
-    assert "text" not in heat
-
-
-def test_free_seats_say_what_fits() -> None:
-    hover = node_seats.figure([node("n", "")]).to_dict()["data"][0]["customdata"][1][0]
-    assert "next pods that fit: Deployment/dev/notebook" in hover
-
-
-def test_a_seat_out_of_use_says_why() -> None:
-    hover = node_seats.figure([node("n", "", cordoned=True)]).to_dict()["data"][0]["customdata"][1][0]
-    assert hover.endswith("no pod holds it; the node is cordoned")
+def test_of_many_seats_a_square_stands_for_several() -> None:
+    drawn = told([node(f"n{place}", *["Deployment/x/a"] * 8) for place in range(3_000)])
+    assert [len(one[2]) for pool in drawn["pools"] for one in pool["nodes"]] == [8_000]
+    assert not drawn["named"]
 
 
 def test_gpus_out_of_use_have_a_bar_of_their_own() -> None:

@@ -11,72 +11,92 @@ from tests.pages.clusters import full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
 
-def figure(app: AppTest, key: str) -> Any:
-    chart = next(chart for chart in app.get("plotly_chart") if chart.proto.id.endswith(f"-{key}"))
-    return json.loads(chart.proto.spec)
-
-
 def table(app: AppTest, column: str) -> Any:
     return next(one.value for one in app.dataframe if column in one.value)
 
 
-def test_the_demo_has_a_seat_for_every_gpu() -> None:
-    app = visit("headroom", part="Seats")
-    values = {one.label: one.value for one in app.metric}
-    assert (values["GPUs"], values["Held"], values["Free"]) == ("27", "26", "1")
-    cells = [code for row in figure(app, "seats")["data"][0]["z"] for code in row if code is not None]
-    assert len(cells) == 27
+def drawn(app: AppTest) -> dict[str, Any]:
+    """What the map of seats is told."""
+    component = next(one for one in app.get("bidi_component") if "seat_map" in one.proto.component_name)
+    return dict(json.loads(component.proto.json or component.proto.mixed.json))
 
 
-def test_a_section_is_drawn_once_it_is_open_and_its_choices_are_kept_meanwhile() -> None:
-    app = visit("headroom", size="any pod", seats_pool="gpu-l4-spot", part="Free GPUs")
-    assert {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")} == {"stranded"}
-    app.query_params["part"] = "Seats"
-    app.run()
-    assert {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")} == {"seats"}
-    assert (app.query_params["size"], app.query_params["seats_pool"]) == ("any pod", "gpu-l4-spot")
-    drawn = {name: visit("headroom", part=name) for name in ("How many more", "The next pod", "All resources")}
-    assert [name for name, one in drawn.items() if any("Physical GPUs" in table.value for table in one.dataframe)] == [
+def test_the_demo_has_a_seat_for_every_gpu_and_its_pending_pods_stand_outside() -> None:
+    told = drawn(visit("headroom"))
+    nodes = [node for pool in told["pools"] for node in pool["nodes"]]
+    assert sum(len(node[2]) for node in nodes) == 27
+    assert [node[0] for node in nodes if "·" in node[2]] == ["gke-edu-gpu-l4-spot-7f3a01"]
+    trainer, canary = told["pending"]
+    assert [nodes[at][0].rpartition("-")[0] for at in trainer["nodes"]] == ["gke-edu-gpu-t4"] * 6
+    assert "Needs 1 GPU (T4)." in trainer["say"]
+    assert "Its place is held by prod/ml-worker (6 pods)." in trainer["say"]
+    assert "No move of other pods starts it (proven)." in trainer["say"]
+    assert "One more gpu-t4 node does; $438 a month." in trainer["say"]
+    assert trainer["change"] == "add:gpu-t4=1"
+    assert canary["name"] == "llm-lab/llm-canary ×1"
+    assert "Its place is held by prod/llm-serve (2 pods)." in canary["say"]
+    assert told["lost"] is None
+
+
+def test_a_lost_node_leaves_outside_whom_survive_names() -> None:
+    told = drawn(visit("headroom", lost="gke-edu-gpu-t4-7f3a00"))["lost"]
+    assert told["pods"] == [["prod/ml-worker", 1]]
+    assert told["say"] == ["0 of 1 pod come back elsewhere.", "1 pod of prod/ml-worker stays pending."]
+    assert told["change"] == "delete:gke-edu-gpu-t4-7f3a00"
+    spare = drawn(visit("headroom", lost="gke-edu-gpu-l4-spot-7f3a01"))["lost"]
+    assert spare["pods"] == []
+    assert drawn(visit("headroom", lost="nowhere"))["lost"] is None
+
+
+def test_cpu_and_memory_are_the_seats_of_a_cluster_without_gpus() -> None:
+    plain = snapshot(node("node-0", 0), node("node-1", 0))
+    app = visit("headroom", plain)
+    assert "the cluster has no gpus" in said(app).lower()
+    assert " cpu and " in said(app)
+    told = drawn(app)
+    assert [len(one[2]) > 1 for pool in told["pools"] for one in pool["nodes"]] == [True, True]
+    assert told["note"].startswith("Each square is 1 CPU")
+    memory = drawn(visit("headroom", plain, seats_of="Memory"))
+    assert "GiB" in memory["note"]
+
+
+def test_the_table_is_the_maps_twin() -> None:
+    rows = table(visit("headroom", part="The map as a table"), "Held by").set_index("Node")
+    assert len(rows) == 17
+    assert list(rows.loc["gke-edu-gpu-l4-spot-7f3a01"]) == ["gpu-l4-spot", "1 of 1", "", "batch/labs-runner"]
+
+
+def test_a_filter_leaves_the_nodes_of_its_pool() -> None:
+    assert [pool["name"] for pool in drawn(visit("headroom", pool="gpu-l4-spot"))["pools"]] == ["gpu-l4-spot"]
+
+
+def test_a_section_is_worked_out_once_it_is_open() -> None:
+    parts = {name: visit("headroom", part=name) for name in ("What fits", "Node pools", "All resources")}
+    assert [name for name, one in parts.items() if any("Physical GPUs" in table.value for table in one.dataframe)] == [
         "All resources"
     ]
-
-
-def test_pool_and_free_seats_are_picked_by_the_link() -> None:
-    app = visit("headroom", pool="gpu-l4-spot", only_free="true")
-    assert len([row for row in figure(app, "seats")["data"][0]["z"] if any(c is not None for c in row)]) == 1
+    assert "every one played" in said(visit("headroom", make_room="true"))
+    assert "every one is played" in said(visit("headroom", survive="true"))
 
 
 def test_a_pool_that_is_not_there_is_told() -> None:
     assert 'asks for pool "gpu-h100"' in said(visit("headroom", pool="gpu-h100"))
 
 
-def test_where_the_next_pod_fits() -> None:
-    assert list(table(visit("headroom", full(), part="The next pod"), "Fits now")["Fits now"]) == ["✗ nowhere"]
-    roomy = snapshot(node("node-0", 1), node("node-9", 2), *worker(1))
-    assert list(table(visit("headroom", roomy, part="The next pod"), "Fits now")["Where"]) == ["node-9"]
+def test_of_many_nodes_a_square_stands_for_several_and_nodes_are_not_told_apart() -> None:
+    many = snapshot(*(node(f"node-{place}", 8, pool=f"pool-{place % 2}") for place in range(1_200)))
+    told = drawn(visit("headroom", many))
+    assert [len(pool["nodes"]) for pool in told["pools"]] == [1, 1]
+    assert sum(len(one[2]) for pool in told["pools"] for one in pool["nodes"]) == 4_800
+    assert told["note"].endswith("Each square stands for 2 of a pool's.")
 
 
-def test_no_gpus_is_said() -> None:
-    assert "No node with GPUs matches" in said(visit("headroom", snapshot(node("node-0", 0))))
-
-
-def test_above_500_nodes_pools_are_summed_and_opened_by_the_link() -> None:
-    many = snapshot(*(node(f"node-{place}", 8, pool=f"pool-{place % 2}") for place in range(600)))
-    app = visit("headroom", many, part="Seats")
-    charts = {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")}
-    assert "pools" in charts
-    assert "seats" not in charts
-    app = visit("headroom", many, pool="pool-1", part="Seats")
-    assert len(figure(app, "seats")["data"][0]["z"]) == 301
-
-
-def test_pools_have_bars_and_limits_typed_in_the_link() -> None:
+def test_pools_have_limits_typed_in_the_link() -> None:
     app = visit("headroom", limits="gpu-t4=8", pool_facts="true")
     pools = table(app, "May grow by").merge(table(app, "Limits"), on="Pool")
     row = pools[pools["Pool"] == "gpu-t4"].iloc[0]
     assert (row["GPUs"], row["GPUs held"], row["Limits"], row["May grow by"]) == (6, 100, "0 to 8 nodes (typed)", "2")
     assert pools[pools["Pool"] == "gpu-a100"].iloc[0]["Limits"] == "2 to 2 nodes (gcloud node-pools list)"
-    assert {trace["name"] for trace in figure(app, "pool_bars")["data"]} == {"requested", "free", "room to grow"}
 
 
 def test_without_limits_growth_is_unknown() -> None:
@@ -104,7 +124,7 @@ def test_what_fits_has_a_row_for_every_shape_and_its_reason() -> None:
     assert worker_row["More fit"] == "0 ✗"
     assert worker_row["What stops the next"].startswith("6 nodes lack nvidia.com/gpu, ")
     assert "of 421 with room: web (245), default (176)" in set(fits["Where"])
-    assert fits["Shape"].iloc[0].startswith("1 GPU")
+    assert fits["Shape"].iloc[-1].startswith("8 GPUs")
 
 
 def test_stranded_gpus_have_a_reason_by_size_of_pod() -> None:
@@ -129,9 +149,8 @@ def test_without_nodes_nothing_fits_and_no_node_lacks_anything() -> None:
 
 def test_of_nodes_alone_the_pages_say_what_they_have_and_no_more() -> None:
     nodes = objects.snapshot(node("gpu-0", 4), node("gpu-1", 2))
-    app = visit("headroom", nodes)
+    app = visit("headroom", nodes, part="All resources")
     assert "6 GPUs in all; how many are free is not known: the input holds no Pods" in said(app)
-    assert [one.value for one in app.header] == ["Node pools", "All resources"]
     assert table(app, "Allocatable")["Free"].isna().all()
     now = visit("overview", nodes)
     assert "? Not known: no pods were read." in said(now).replace("*", "")

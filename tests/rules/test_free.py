@@ -178,8 +178,6 @@ def test_pages_say_it_too() -> None:
     then = drained()
     shown = visit("headroom", then)
     assert "1 of 27 GPUs is free (1 more is out of use, on cordoned or not Ready nodes)" in said(shown)
-    tiles = {one.label: one for one in shown.metric}
-    assert [tiles[name].value for name in ("GPUs", "Held", "Free", "Out of use")] == ["27", "25", "1", "1"]
 
 
 # ── nodes ────────────────────────────────────────────────────────────────────────────────────────────────────────────
