@@ -38,6 +38,7 @@ ONLY_THERE: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 # Place → the test that asks its rules through those who use them, where none reads the module itself.
 ASKED_BY: Final[dict[str, str]] = {
     "planner/capacity/growth.py": "tests/capacity/test_tied_to_nodes.py",
+    "planner/capacity/seat_map.py": "tests/pages/test_headroom.py",
     "planner/capacity/what_if.py": "tests/capacity/test_what_if.py",
     "planner/health/restarts/question.py": "tests/restarts/test_statuses.py",
     "planner/health/restarts/refusals.py": "tests/restarts/test_refusals.py",
