@@ -186,8 +186,9 @@ def room_sentence(
     """
     supplies, away = supplies_of(gpus), unoffered_words(gpus)
     if not supplies:
-        none = f"the cluster offers no GPUs: {away}" if away else "the cluster has no GPUs"
-        return "; ".join(filter(None, (_cpu_and_memory(resources), none)))
+        beside = _cpu_and_memory(resources)
+        none = "the cluster has no GPUs"
+        return f"the cluster offers no GPUs: {away}" if away else f"{beside}; {none}" if beside else none
     words = free_words(supplies) + (f"; {away}" if away else "")
     if broken is None:  # the pods weren't seen
         return words

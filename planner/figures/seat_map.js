@@ -10,7 +10,7 @@ function seatMap(root, told, act) {
   const square = (letter) => make('i', {style: `background:${colours[letter]}`, class: {'–': 'out', '·': 'free'}[letter] || null}, told.named ? letter : '');
   const before = root.getRootNode().activeElement, held = before && before.dataset ? before.dataset.at : undefined;
   const nodes = [];  // in the order of all pools
-  const pools = told.pools.map((pool) => make('section', {}, make('h4', {}, pool.name, make('small', {}, pool.note)), make('div', {class: 'nodes'},
+  const pools = told.pools.map((pool) => make('section', {}, make('h2', {}, pool.name, make('small', {}, pool.note)), make('div', {class: 'nodes'},
     ...pool.nodes.map(([name, short, seats, words]) => {
       const at = nodes.length, lost = Boolean(told.lost) && told.lost.at === at;
       const node = make(name ? 'button' : 'div', {class: lost ? 'node lost' : 'node', 'data-at': at, tabindex: at ? -1 : 0, title: name ? `${name}: ${words}` : words,
@@ -44,9 +44,9 @@ function seatMap(root, told, act) {
     return make('li', {}, head, ...say.map((line) => make('p', {}, line)), suppose);
   };
   const waiting = told.pending.map((one) => outside(one.name, one.say, one.change, one.nodes, ''));
-  const lost = told.lost && make('section', {class: 'gone', role: 'status'}, make('h4', {}, `If ${told.lost.name} is lost`), make('ul', {},
+  const lost = told.lost && make('section', {class: 'gone', role: 'status'}, make('h2', {}, `If ${told.lost.name} is lost`), make('ul', {},
     outside(told.lost.pods.map(([name, pods]) => `${name} ×${pods}`).join(', ') || 'nothing stays outside', told.lost.say, told.lost.change, [told.lost.at], '')));
-  const aside = make('aside', {}, lost, make('h4', {}, 'Pending'), waiting.length ? make('ul', {}, ...waiting) : make('p', {}, 'No pod is pending.'));
+  const aside = make('aside', {}, lost, make('h2', {}, 'Pending'), waiting.length ? make('ul', {}, ...waiting) : make('p', {}, 'No pod is pending.'));
   const legend = make('ul', {class: 'legend', 'aria-label': 'Who holds a seat'}, ...told.holders.map(([letter, name]) =>
     make('li', {}, make('i', {style: `background:${colours[letter]}`, class: {'–': 'out', '·': 'free'}[letter] || null}, letter), name)));
   root.className = told.named ? 'map named' : 'map';

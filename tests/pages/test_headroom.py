@@ -63,7 +63,12 @@ def test_cpu_and_memory_are_the_seats_of_a_cluster_without_gpus() -> None:
 def test_the_table_is_the_maps_twin() -> None:
     rows = table(visit("headroom", part="The map as a table"), "Held by").set_index("Node")
     assert len(rows) == 17
-    assert list(rows.loc["gke-edu-gpu-l4-spot-7f3a01"]) == ["gpu-l4-spot", "1 of 1", "", "batch/labs-runner"]
+    assert list(rows.loc["gke-edu-gpu-l4-spot-7f3a01"]) == [
+        "gpu-l4-spot",
+        "1 of 1",
+        "",
+        "batch/labs-runner and batch/embed-nightly",
+    ]
 
 
 def test_a_filter_leaves_the_nodes_of_its_pool() -> None:
