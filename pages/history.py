@@ -4,9 +4,10 @@ from planner.questions import commitments, trends
 from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Given
 from planner.questions.trends import TrendsSettings
-from planner.ui import cache, downloads, errors, history_view, prices, sheet, stored
+from planner.ui import cache, downloads, errors, history_view, prices, session, sheet, stored
 from planner.ui.asked import Asked
 
+history_view.looked_back(session.cluster())
 said = st.container()
 moments = stored.since()
 different, full, since, commit = st.tabs(["What changed", "When it is full", "Since when", "Commitments"])

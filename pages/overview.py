@@ -10,7 +10,7 @@ now_view.rollouts(rollouts, overview, kept)
 now_view.pending(pending, overview)
 now_view.money(money, snapshot)
 now_view.workloads(snapshot, overview)
-now_view.foot(overview, findings.of(snapshot).sentence)
+now_view.foot(snapshot, overview, findings.of(snapshot).sentence)
 # last, since these take longest
 plan_view.at_the_peak(rollouts.step, snapshot)
 now_view.next_pending(pending, snapshot, overview)

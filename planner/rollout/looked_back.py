@@ -28,6 +28,12 @@ class Review(Record):
     hung_seconds: float
     rollouts: tuple[PastRollout, ...]
 
+    @property
+    def clause(self) -> str:
+        """``31, of which 7 hung``."""
+        hung = f"of which {self.hung:,} hung" if self.hung else "none hung"
+        return f"{len(self.rollouts):,}, {hung}"
+
 
 def review(cluster: Cluster) -> Review:
     """What a cluster's objects still show of its rollouts."""

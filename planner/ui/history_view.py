@@ -14,10 +14,11 @@ from planner.history.days import Period, TrendLine, money_words
 from planner.history.levels import History
 from planner.history.trend import Outlook
 from planner.kubernetes.records import Snapshot
-from planner.questions import commitments, diff
+from planner.questions import commitments, diff, review
 from planner.questions.commitments import CommitmentsAnswer
 from planner.questions.question import Given
 from planner.questions.trends import TrendsAnswer
+from planner.rollout.looked_back import ReviewSettings
 from planner.sources import kubectl
 from planner.ui import cache, capacity_inputs, charts, downloads, errors, link, prices, session, sheet, tables, uploads
 
@@ -59,6 +60,18 @@ def upload() -> None:
 
 
 _RANK = {Outlook.FULL: 0, Outlook.FILLS: 1}
+
+
+@errors.part
+def looked_back(snapshot: Snapshot) -> None:
+    """Which rollouts the cluster still shows, and which of them hung; each in a list."""
+    if review.QUESTION.not_known(snapshot):
+        return
+    found = cache.ask(review.QUESTION, snapshot, ReviewSettings(), Given())
+    st.markdown(words.literal(words.sentence(found.sentence)))
+    if found.rollouts:
+        with st.expander("Each rollout", icon=":material/history:"):
+            sheet.table(review.QUESTION, found, "rollouts")
 
 
 def expected(found: TrendsAnswer) -> None:

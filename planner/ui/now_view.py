@@ -16,7 +16,7 @@ from planner.capacity.survival import Scope, Spare, Survival
 from planner.ground import words
 from planner.kubernetes.records import Snapshot
 from planner.pricing.bill import ClusterBill
-from planner.questions import costs, plan, restarts, savings
+from planner.questions import costs, plan, restarts, review, savings
 from planner.questions.costs import CostsSettings
 from planner.questions.plan import PlanSettings
 from planner.questions.question import Given, Question
@@ -25,8 +25,10 @@ from planner.questions.savings import SavingsSettings
 from planner.remedies.measures import Measure, MeasureKind, price_of
 from planner.remedies.pending_node import pending_node
 from planner.remedies.plan import PlanAnswer
+from planner.rollout import recordings
 from planner.rollout.answers import Verdict
 from planner.rollout.glance import unjudged_words
+from planner.rollout.looked_back import ReviewSettings
 from planner.spot.fleet import FleetSavings
 from planner.ui import (
     as_if,
@@ -318,12 +320,17 @@ def _row(some: Sequence[WorkloadOverview], trouble: Mapping[str, str]) -> None:
 
 
 @errors.part
-def foot(overview: ClusterOverview, findings: Any) -> None:
-    """Where it is from, and what else was found."""
+def foot(snapshot: Snapshot, overview: ClusterOverview, findings: Any) -> None:
+    """Where it is from, what else was found, what rollouts it still shows, and how often verdicts are right."""
+    past = _quickly(review.QUESTION, snapshot, ReviewSettings(), Given())
+    rollouts = f" Rollouts it still shows: {past.clause}." if past is not None and past.rollouts else ""
     whole = "" if filtered.wanted().is_empty else "Pending pods, losses and money are the whole cluster's. "
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         taken = f"taken {words.moment(overview.taken_at)}"
-        st.caption(f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.", width="content")
+        st.caption(
+            f"{whole}Data: {words.literal(overview.source)}, {taken}. Findings: {findings}.{rollouts}", width="content"
+        )
         st.button(
             "All findings", key="findings", icon=":material/arrow_forward:", type="tertiary", on_click=link.open_dialog, args=("cluster",)
         )  # fmt: skip
+    st.caption(words.literal(recordings.sentence()))

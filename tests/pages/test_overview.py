@@ -10,7 +10,9 @@ from planner.figures import report
 from planner.ground.records import replace
 from planner.kubernetes.records import Owner, Snapshot
 from planner.questions.report import Review
+from planner.rollout import recordings
 from tests.builders import objects
+from tests.builders.objects import read_items
 from tests.pages.clusters import WORKER, full, node, snapshot, worker
 from tests.pages.visiting import said, visit
 
@@ -36,6 +38,7 @@ def test_the_demo_says_in_four_lines_what_is_and_what_next() -> None:
     assert "Next: 4 nodes can go once their pods move, $1,125 a month." in words
     assert words.count("hold all 8") == 1  # each reason is said once
     assert "taken 2026-" in words
+    assert str(recordings.sentence()) in words
     assert not visit("overview").metric
 
 
@@ -130,3 +133,15 @@ def test_few_workloads_are_told_one_by_one_and_of_many_each_cause_once(teams: in
     app = visit("overview", snapshot(node("node-0", 1), *(item for team in every for item in team)))
     assert len([name for name in linked(app) if "serve" in name]) == rows
     assert (f"And {teams - 1} more for the same reason." in words_of(app)) == (rows == 1)
+
+
+def test_the_foot_and_over_time_say_which_rollouts_the_cluster_still_shows() -> None:
+    """A template that was changed while paused hangs; of a cluster that shows no rollout the foot says nothing."""
+    items = worker(2)
+    calm, template = read_items(items), items[0]["spec"]["template"]
+    paused = {**template, "spec": {"containers": [{**template["spec"]["containers"][0], "image": "worker:2"}]}}
+    items[0]["spec"] |= {"paused": True, "template": paused}
+    assert "Rollouts it still shows" not in words_of(visit("overview", calm))
+    assert "tells of a rollout" in words_of(visit("history", calm))
+    assert "Rollouts it still shows: 1, of which 1 hung." in words_of(visit("overview", read_items(items)))
+    assert "1 rollout, 1 hung" in words_of(visit("history", read_items(items)))
