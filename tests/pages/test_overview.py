@@ -137,7 +137,7 @@ def test_few_workloads_are_told_one_by_one_and_of_many_each_cause_once(teams: in
 
 def test_the_foot_and_over_time_say_which_rollouts_the_cluster_still_shows() -> None:
     """A template that was changed while paused hangs; of a cluster that shows no rollout the foot says nothing."""
-    items = worker(2)
+    items = [*worker(2), node("node-0", 1), node("node-1", 1)]
     calm, template = read_items(items), items[0]["spec"]["template"]
     paused = {**template, "spec": {"containers": [{**template["spec"]["containers"][0], "image": "worker:2"}]}}
     items[0]["spec"] |= {"paused": True, "template": paused}
