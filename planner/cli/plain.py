@@ -399,11 +399,11 @@ def show_listing(listing: Listing[Any, Any], answer: Any) -> None:
         _say_lines(listing, shown)
     else:
         terminal.say_rows(listed(listing, answer, [one for one, *_ in shown]), unknown=listing.unknown_of(answer))
-    how = f"--rows {listing.name} -o csv" if listing.columns else "a pipe, as | less, gets each of them"
+    how = f": --rows {listing.name} -o csv" if listing.columns else " (a pipe, as | less, gets each of them)"
     if (more := len(left) - sum(map(len, shown))) > 0:
-        click.echo(f"  and {more:,} more: {how}")
+        click.echo(f"  and {more:,} more{how}")
     elif len(left) > len(shown):
-        click.echo(f"  each of them: {how}")
+        click.echo(f"  each of them{how}")
     if complete:
         terminal.say_verdict(Verdict.COMPLETES, f"{complete:,} complete", " (a pipe, as | less, gets each of them)")
     if note := listing.note(answer):
