@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import click
 
-from planner.cli import stream, terminal, waiting
+from planner.cli import stream, waiting
 
 NO_PAGER: Final = "headroom.no_pager"  # of a click context's meta
 _HEIGHTS: Final = 2  # a longer answer than so many times the terminal's height is paged
@@ -102,6 +102,8 @@ def _show(out: _Held) -> None:
     if text.count("\n") <= _HEIGHTS * shutil.get_terminal_size((80, _LINES)).lines:
         out.write(text)
         return
+    from planner.cli import terminal  # it loads what answers are made of, which no help needs
+
     os.environ.setdefault("LESS", "FRX")  # as git has it: colors, and the answer stays on the screen
     with stream.ours():  # a program that isn't there, or a terminal that can't: click prints it
         click.echo_via_pager(text.removesuffix("\n"), color=terminal.is_coloured())
