@@ -199,7 +199,7 @@ QUESTION: Final = Question(
 
     --by shares the bill out, after sustained use: used, shared (the system's namespaces) and idle lines that add up to
     it to the cent. With --by, CSV has the columns of FOCUS 1.2. Nodes without a price are counted, never taken for
-    free. Exits 4 when no node has one, or when pods weren't seen: the bill is known then, and whose it is isn't.
+    free. Exits 4 when no node has one, or when pods weren't seen: the bill is known then, its owners aren't.
     """,
     wants=(Want.PRICES,),
     status=lambda answer: ExitStatus.NOT_KNOWN if answer.usd_per_month is None else ExitStatus.ANSWERED,
