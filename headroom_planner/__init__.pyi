@@ -132,7 +132,7 @@ def peak(
     store: str = ...,
     now: float | None = ...,
 ) -> Answer:
-    """Which rollouts complete at their autoscaler's maximum, and which only with fewer pods."""
+    """Rollouts at their autoscaler's maximum: those that complete, those with fewer pods only."""
 
 def overview(
     cluster: Cluster,
@@ -174,7 +174,7 @@ def review(
     store: str = ...,
     now: float | None = ...,
 ) -> Answer:
-    """Look back: which rollouts there were, which hung, how long, why, and what ended it."""
+    """Look back: past rollouts, which hung, how long, why, and how it ended."""
 
 def strategies(
     cluster: Cluster,
@@ -309,7 +309,7 @@ def certificate(
     arrival_seconds: float | None = ...,
     levers: str | None = ...,
 ) -> Answer:
-    """All plans within the given levers that no other beats, or the proof that there is none."""
+    """All plans within the given levers that no other beats, or the proof of none."""
 
 def capacity(
     cluster: Cluster,
@@ -345,7 +345,7 @@ def seats(
     verdict: Iterable[Literal["completes", "stuck", "needs_growth", "evictions_by_queue", "unknown"]] | str = ...,
     pool: Iterable[str] | str = ...,
 ) -> Answer:
-    """Each GPU of each node: the pod that holds it, and which workload's next pod would fit."""
+    """Each GPU of each node: the pod on it, or the workload with a next pod for it."""
 
 def queues(
     cluster: Cluster,

@@ -2,7 +2,7 @@
 
 A pod that is made anew takes room on one node. So a pod surely comes back where it has as many nodes as pods are made, or a node
 that holds all of them together, and more of those than others could keep it off; and it surely waits where no node takes it as
-the cluster is, since nobody who comes makes room. What isn't of that kind is played (`planner.capacity.losses`).
+the cluster is, since no new pod makes room. What isn't of that kind is played (`planner.capacity.losses`).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _shape(cluster: Cluster, maker: _Maker, labels: Labels) -> Shape:
 
 @once_a_cluster
 def _is_calm(cluster: Cluster) -> bool:
-    """Whether nobody ends, and who waits finds no place when pods go with their nodes."""
+    """Whether no pod ends, and who waits finds no place when pods go with their nodes."""
     is_ending = any(group.is_terminating for group in cluster.groups)
     if is_ending or cluster.later or cluster.closed or cluster.absent:
         return False

@@ -234,7 +234,7 @@ def named(node: Node, name: str) -> Node:
 
 
 def could_take(node: Node, shape: Shape) -> bool:
-    """Whether the pod would go to that node with nobody else there, neighbours apart."""
+    """Whether the pod would go to that node with no other pod there, neighbours apart."""
     spec = shape.spec
     asked = {**pod_requests(spec), PODS: 1}
     return (

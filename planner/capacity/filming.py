@@ -105,7 +105,7 @@ def _of_run(
     return replace(film, about=(key, *(one for one in film.about if one != key)), skipped=len(moments) - len(frames))
 
 
-# ── what somebody does to nodes ──────────────────────────────────────────────────────────────────────────────────────
+# ── what a user does to nodes ──────────────────────────────────────────────────────────────────────────────────────
 FILMED: Final = (ChangeKind.DRAIN, ChangeKind.DELETE, ChangeKind.REMOVE_ZONE, ChangeKind.EVICT, ChangeKind.UPGRADE)
 """Changes of a cluster that have a film: those that move pods and are played in one piece; of an upgrade all steps that are played."""
 

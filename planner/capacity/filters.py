@@ -1,7 +1,7 @@
 """What a filter lets through: one rule for every page, command and table.
 
 A filter changes nothing that is worked out: placements, prices and verdicts are the whole cluster's. It says which
-workloads, pods, nodes and findings are listed, and whoever lists fewer says so (`Kept.said`).
+workloads, pods, nodes and findings are listed, and a list of fewer says so (`Kept.said`).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class FleetModel(Record):
     requested: int | None
     free: int | None
     pending: int | None
-    out_of_use: int | None  # nobody holds them, on nodes that take no new pods
+    out_of_use: int | None  # no pod holds them, on nodes that take no new pods
     most_free: str  # the cluster with most of the free ones; "" where none is free
     sharing: Sharing = Sharing.WHOLE
     profile: str = ""

@@ -27,7 +27,7 @@ from planner.scheduling.cluster import Cluster
 from planner.scheduling.said_of_nodes import gpu_models
 from planner.scheduling.shape import Alike, alike, compile_shape
 
-OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what nobody holds there
+OUT_OF_USE: Final = f"out of use, on {CORDONED} or {NOT_READY} nodes"  # what no pod holds there
 
 
 class GpuModelLine(Record):
@@ -55,7 +55,7 @@ class GpuModelLine(Record):
     )
     unoffered_on: tuple[str, ...] = ()  # names of those nodes
     parts_held: str = (
-        ""  # what pods hold of parts of such devices, nobody tells of which: ``100 of 400 koordinator.sh/gpu-core``
+        ""  # what pods hold of parts of such devices, of unknown ones: ``100 of 400 koordinator.sh/gpu-core``
     )
 
     @property
@@ -154,7 +154,7 @@ class Supply(Record):
     """What is offered in one way, over all models.
 
     `noun`, in the plural: ``GPUs`` where it is the only resource of devices so called, ``time slices``. `cards`: the GPUs that
-    slices and shares are of, ``1 T4``; "" where nobody tells.
+    slices and shares are of, ``1 T4``; "" where nothing tells it.
     """
 
     resource: str
@@ -229,7 +229,7 @@ def known_sum(numbers: Iterable[int | None]) -> int | None:
 
 
 def _cards(some: Sequence[GpuModelLine]) -> str:
-    """``1 T4``, ``3 GPUs``: the physical ones; their model alone where nobody tells how many."""
+    """``1 T4``, ``3 GPUs``: the physical ones; their model alone where it is not known how many."""
     models = {line.model for line in some}
     model = models.pop() if len(models) == 1 else ""
     if any(line.physical is None for line in some):

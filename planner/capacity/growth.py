@@ -61,7 +61,7 @@ class Growth(Record, eq=False):
 
     Attributes
     ----------
-    comes : what the autoscalers bring for all that wait; where nobody says that a pool grows by itself, the fewest
+    comes : what the autoscalers bring for all that wait; where nothing says that a pool grows by itself, the fewest
     fewest : with how many of those nodes it completes
     nodes : the nodes that come
     taken : nodes that others' pods take, by workload
@@ -488,7 +488,7 @@ def _taken(run: Run, names: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 
 def _lacking(asked: _Asked, pools: Sequence[NodePool], waiting: Shape) -> str:
-    """What nobody tells of the pools there are, where it would complete if that were as its pods ask; "" else."""
+    """What is not known of the pools there are, where it would complete if that were as its pods ask; "" else."""
     more = dict(untold(asked.cluster, pools, waiting))
     if not more:
         return ""
@@ -588,7 +588,7 @@ def zone_templates(cluster: Cluster, pool: NodePool, count: int) -> tuple[Node, 
     Raises
     ------
     NotKnownError
-        For a pool without nodes of which nobody says what its machine is.
+        For a pool without nodes of which nothing says what its machine is.
     """
     groups, missing = node_groups(cluster, [pool])
     if not groups:

@@ -519,7 +519,7 @@ def _described(cluster: Cluster, name: str, shape: Shape, placed: _Placed) -> Fi
 
 
 def _unknown(cluster: Cluster, shape: Shape, count: int) -> str:
-    """Why nobody but another scheduler can say how many fit: it counts card by card, and the nodes' sums leave room for some."""
+    """Why only another scheduler can say how many fit: it counts card by card, and the nodes' sums leave room for some."""
     if count and shape.storage.unknown:  # where its volumes are, or may be made; without them no more would fit
         return shape.storage.unknown
     names = card_by_card(cluster.snapshot, pod_requests(shape.spec))

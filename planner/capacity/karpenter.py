@@ -59,7 +59,7 @@ class _Option(Record, eq=False):
 
     @property
     def rank(self) -> tuple[bool, float, bool, int, int, str, str]:
-        """The cheapest first; where nobody knows prices spot, then the smallest."""
+        """The cheapest first; without spot prices, then the smallest."""
         usd = self.offering.usd_per_hour
         capacity = self.type.capacity
         return (

@@ -1,8 +1,8 @@
 """What no plan can do without: the nodes that a workload's pods need at least, beside those who run and can't be asked to go.
 
-At the end of a rollout all its pods are on nodes, and whoever lent has his again. Counted are amounts and static filters alone, with
+At the end of a rollout all its pods are on nodes, and the lender has his again. Counted are amounts and static filters alone, with
 everybody who may go left out: whom the workload may push out, who may push it out again once he was scaled down for it, who may end or be
-scaled by himself, and whose rollout is under way. So it is a bound for every order, strategy, loan and move.
+scaled on its own, and whose rollout is under way. So it is a bound for every order, strategy, loan and move.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
     may = shape.static == Static.PASSES
     large = seats(shape, cluster.allocatable) * may
     if not large.any():
-        return none  # no pool that there is mends that
+        return none  # no pool that there is helps there
     wanted = settled(cluster.snapshot, workload)
     fixed, confined = _staying(cluster, workload, shape)
     free = cluster.allocatable - fixed
@@ -64,7 +64,7 @@ def least_nodes(cluster: Cluster, workload: Workload, price: Callable[[Node, int
 
 def staying(cluster: Cluster, workload: Workload, shape: Shape, lenders: Collection[str]) -> dict[str, IntArray]:
     """What pods hold that no run of the workload's change and of lenders that are scaled moves, int64[resource, node], by the lender whose
-    they are, "" of all others. Whoever ends, is scaled or rolled out by himself, and whom anybody may push out who might look for a node,
+    they are, "" of all others. Pods that end, are scaled or rolled out on their own, and pods that any pending pod may preempt,
     isn't counted."""
     snapshot, keys, leaves = cluster.snapshot, workload_keys(cluster.snapshot), going(cluster)
     moving = {workload.key, *(one.key for one in in_flight(cluster))}
@@ -99,7 +99,7 @@ def _usd(cluster: Cluster, large: IntArray, nodes: int, price: Callable[[Node, i
 
 
 class _Bound(Record, kw_only=False, eq=False):
-    """Pods on nodes whom nobody but a plan asks to go. `pods`: of each its node, the row of `amounts` (int64[kind, resource]) that it asks
+    """Pods on nodes that only a plan asks to go. `pods`: of each its node, the row of `amounts` (int64[kind, resource]) that it asks
     for, its priority, the number of its owner's key, whether that lends, and where it may be, one of `wheres`, whose bits are nodes, or
     nowhere else; int64[column, pod]."""
 
@@ -131,7 +131,7 @@ def _bound(cluster: Cluster) -> _Bound:
                     continue
                 whose, stays = known.get(key), goes_with_its_node(pod) or pod.owner is None
                 if whose is None and not stays:
-                    continue  # nobody knows what its controller does
+                    continue  # it is not known what its controller does
                 if where == NOWHERE and not stays:
                     where = wheres.setdefault(_where(cluster, group), len(wheres))
                 is_lent = whose is not None and whose.traits.surges_freely

@@ -34,7 +34,7 @@ class NodeGroup(Record, eq=False):
 
 
 class Missing(Record):
-    """What nobody says of a pool without nodes, and what would say it."""
+    """What nothing says of a pool without nodes, and what would say it."""
 
     pool: str
     field: str
@@ -128,7 +128,7 @@ def _amounts_of(cluster: Cluster, told: PoolLimits) -> tuple[dict[str, int], dic
 
 
 class Sizes:
-    """How far groups may still grow, while they do; `is_bound` False: as if nobody had set a limit."""
+    """How far groups may still grow, while they do; `is_bound` False: as if there were no limit."""
 
     def __init__(self, cluster: Cluster, pools: Sequence[NodePool], *, is_bound: bool = True) -> None:
         self._rooms = {pool.name: pool.room(capacity_of(cluster, pool)) for pool in pools}
@@ -136,7 +136,7 @@ class Sizes:
         self.added: Counter[tuple[str, str]] = Counter()
 
     def room(self, group: NodeGroup) -> int | None:
-        """Nodes that may still be added; None where nobody says."""
+        """Nodes that may still be added; None where nothing says."""
         if not self._is_bound:
             return None
         whole = self._rooms[group.pool.name]

@@ -49,9 +49,9 @@ class NodePool(Record):
     Attributes
     ----------
     nodes : names, in the order of the cluster; empty for a pool that is known by its limits only
-    minimum, maximum : nodes in all; None where nobody says
+    minimum, maximum : nodes in all; None where nothing says
     maximum_per_zone : where each zone has a limit of its own
-    is_autoscaled : False for a pool that only a person resizes, None where nobody says
+    is_autoscaled : False for a pool that only a person resizes, None where nothing says
     resource_limits : sums over the pool's nodes' capacity that Karpenter keeps under
     amounts, capacity : allocatable and capacity of one node, the pool's smallest; empty without nodes
     stated : what the cloud or Karpenter says of it
@@ -111,7 +111,7 @@ class NodePool(Record):
     def past(self, number: int, used: Amounts, already: int = 0) -> str:
         """What its limit says to so many more nodes beside `used` (`capacity_of`) and those `already` planned: ``above the pool's limit: 2 to 2
         nodes (gcloud node-pools list)``; of limits on resources those that bind: ``above its limits on cpu (16 of 10) (Karpenter
-        NodePool)``. "" within it, or where nobody says."""
+        NodePool)``. "" within it, or where nothing says."""
         left, more = self.room_by_hand(used), already + number
         if left is None or more <= left:
             return ""
@@ -151,7 +151,7 @@ class NodePool(Record):
         return tuple(sorted(one for one in sums if one[1] > one[2]))
 
     def room(self, used: Amounts = EMPTY) -> int | None:
-        """Nodes that an autoscaler may still add: none to a pool of fixed size; None where nobody says.
+        """Nodes that an autoscaler may still add: none to a pool of fixed size; None where nothing says.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class NodePool(Record):
 
     def room_by_hand(self, used: Amounts = EMPTY) -> int | None:
         """Nodes that a person may still add, in a plan or *as if*: a fixed size is no limit to who resizes the pool, a maximum and limits on
-        resources are. None where nobody says.
+        resources are. None where nothing says.
 
         Source: cloud.google.com/kubernetes-engine/docs/how-to/resizing-a-cluster: a pool without autoscaling is resized by command.
         """
@@ -195,7 +195,7 @@ def pool_key(node: Node) -> str:
 
 
 def pools(cluster: Cluster, limits: Sequence[PoolLimits] = ()) -> tuple[NodePool, ...]:
-    """The cluster's pools by name, each with the limits of whoever is trusted most; pools without nodes included."""
+    """The cluster's pools by name, each with the limits of the most trusted source; pools without nodes included."""
     return cluster.remember(_pools, tuple(limits))
 
 
@@ -248,7 +248,7 @@ def _by_pool(members: dict[str, list[Node]], limits: Sequence[PoolLimits]) -> di
     for limit in limits:
         if limit.group_names:
             owner = _owner(limit.group_names[0], named) or ("" if tells_all else limit.name)
-            if owner:  # else it is of a pool without nodes, of which nobody says what they would have
+            if owner:  # else it is of a pool without nodes, of which nothing says what they would have
                 groups.setdefault(owner, []).append(limit)
         else:
             found.setdefault(limit.name, []).append(limit)

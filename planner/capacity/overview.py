@@ -71,7 +71,7 @@ class ClusterOverview(Record):
 
 
 def overview(snapshot: Snapshot, known: tuple[PoolLimits, ...] = ()) -> ClusterOverview:
-    """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as somebody says
+    """Every workload's own rollout, were its template changed now, with the nodes that pools may bring as far as it is given
     so; GPUs by model. Played once a snapshot, and once for what is `known` of pools."""
     return snapshot.derived.once(_grown, snapshot, known) if growing(snapshot, known) else on_todays_nodes(snapshot)
 

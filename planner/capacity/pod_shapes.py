@@ -244,7 +244,7 @@ def shape_of(
 
 
 def _selector(cluster: Cluster, pool: str) -> Labels:
-    """The labels that a pool's nodes have in common, whoever runs them; of one that isn't there a label that no node has."""
+    """The labels that a pool's nodes have in common, any operator of them; of one that isn't there a label that no node has."""
     if not pool:
         return EMPTY
     node = next((cluster.nodes[n] for n, name in enumerate(node_pools(cluster)) if name == pool), None)

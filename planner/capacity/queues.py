@@ -34,8 +34,8 @@ class QueueUse(Record):
     Attributes
     ----------
     used, borrowed : by admitted workloads; of it beyond its own nominal quota
-    idle : of its own nominal quota what nobody uses, itself or others who borrow
-    free : what it may still be given now; `at_most`: what it could have if nobody used anything
+    idle : of its own nominal quota what no pod uses, itself or others who borrow
+    free : what it may still be given now; `at_most`: what it could have if no workload used anything
     waiting : workloads that wait in the queue
     """
 
@@ -151,7 +151,7 @@ def _uses(tree: Tree, found: Mapping[str, Verdict]) -> Iterator[QueueUse]:
 
 
 def idle(queue: Queue, fr: FlavorResource) -> int:
-    """Of its nominal quota what nobody uses: neither it, nor those who borrow in its cohort."""
+    """Of its nominal quota what no pod uses: neither it, nor those who borrow in its cohort."""
     own = max(0, queue.quota(fr).nominal - queue.use.get(fr, 0))
     return own if queue.parent is None else min(own, queue.kept_free(fr) + max(0, queue.parent.available(fr)))
 
@@ -181,9 +181,9 @@ _SAID: Final = {
 
 # ── what would let it in ─────────────────────────────────────────────────────────────────────────────────────────────
 def _remedies(state: QuotaState, then: Snapshot, order: Sequence[Verdict]) -> Iterator[tuple[str, Text]]:
-    """Nominal quota of somebody who doesn't use it, moved: put to the rules, and told where it lets the workload in.
+    """Nominal quota of a queue that doesn't use it, moved: put to the rules, and told where it lets the workload in.
 
-    Of the first in each queue that isn't let in: whoever stands behind it needs that one gone first.
+    Of the first in each queue that isn't let in: the next one needs that one gone first.
     """
     seen: set[str] = set()
     records = {workload.key: workload for workload in as_counted(then)}

@@ -32,7 +32,7 @@ class ResourceLine(Record):
     """One resource of the whole cluster. Requests are those of bound pods; what waiting pods ask for stands apart.
 
     ``requested + free + free_cordoned == allocatable + overcommitted``: what is free on one node doesn't help another, on
-    which pods ask for more than there is. `free_cordoned` is what nobody holds on nodes out of use, not Ready ones too: it isn't
+    which pods ask for more than there is. `free_cordoned` is what no pod holds on nodes out of use, not Ready ones too: it isn't
     free, whatever the name says, which documents have had from the first.
     """
 
@@ -66,8 +66,8 @@ class PoolLine(Record):
     allocatable: Amounts
     requested: Amounts | None
     free: Amounts | None
-    out_of_use: Amounts | None  # that nobody holds, on nodes that take no new pods
-    room: int | None  # nodes it may grow by; None where nobody says
+    out_of_use: Amounts | None  # that no pod holds, on nodes that take no new pods
+    room: int | None  # nodes it may grow by; None where nothing says
     offers: tuple[PoolOffer, ...] = ()
 
 

@@ -1,9 +1,9 @@
-"""Which nodes go again once a rollout is done: those of the pools that grew on which nobody is any more, or few.
+"""Which nodes go again once a rollout is done: those of the pools that grew on which no pod is any more, or few.
 
 cluster-autoscaler takes a node away that was unneeded for ``--scale-down-unneeded-time``, not before ``--scale-down-delay-after-add``
 (both 10 minutes) after it added the last one, and never below the pool's minimum. Unneeded is one that is used below 0.5, of whose pods
 all fit elsewhere; what is used is the larger of CPU and memory that pods ask for, those of DaemonSets too, on a node with GPUs these
-alone. Pods of nobody, of kube-system, and with a directory or an emptyDir of the node keep it.
+alone. Pods without an owner, of kube-system, and with a directory or an emptyDir of the node keep it.
 
 Source: kubernetes/autoscaler `cluster-autoscaler/core/scaledown/eligibility/eligibility.go` `isNodeBelowUtilizationThreshold`,
 `core/scaledown/unneeded/nodes.go` `unremovableReason`, `simulator/utilization/info.go` `Calculate`, `core/static_autoscaler.go`
@@ -85,7 +85,7 @@ class Leaving(Record, eq=False):
 
 
 def leaving(run: Run, grown: Iterable[NodePool], how: Autoscaling) -> tuple[Leaving, ...]:
-    """Of the pools that grew during a rollout that completes: which of their nodes go again. Those that nobody was on before go anyway
+    """Of the pools that grew during a rollout that completes: which of their nodes go again. Those that had no pod before go anyway
     and aren't told; pools that only a person resizes keep theirs.
 
     Parameters

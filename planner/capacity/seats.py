@@ -36,7 +36,7 @@ from planner.scheduling.state import State
 
 
 class Seat(Record):
-    """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when nobody holds it."""
+    """One GPU of a node. `holder`: workload key or "namespace/pod"; empty when no pod holds it."""
 
     holder: str
     pod: str
@@ -55,11 +55,11 @@ class NodeSeats(Record):
     free: Amounts  # what is left of every resource
     could_take: tuple[str, ...]  # keys of workloads whose next pod fits here now
     gpus: int  # that it has, or that its pods hold where they hold more
-    gpus_free: int  # that nobody holds, where new pods may be placed
+    gpus_free: int  # that no pod holds, where new pods may be placed
     out_of_use: str = ""  # why none may: cordoned, not Ready
     sharing: Sharing = Sharing.WHOLE  # what a seat is: a whole GPU, or a part of one
     label: str = ""  # what the node's own label calls the model, where that is another word
-    gpus_out_of_use: int = 0  # that nobody holds there: they are not free
+    gpus_out_of_use: int = 0  # that no pod holds there: they are not free
     resource: str = NVIDIA_GPU
     profile: str = ""  # of MIG slices that stand as whole GPUs: ``1g.10gb``
 
@@ -94,7 +94,7 @@ def _row(
     cluster: Cluster, state: State, n: int, resource: str, amounts: tuple[int, int, int, int], held: list[Seat],
     takers: Sequence[str],
 ) -> NodeSeats:  # fmt: skip
-    """`amounts`: what the node has of the resource, what pods hold, what is free, and what nobody holds out of use."""
+    """`amounts`: what the node has of the resource, what pods hold, what is free, and what no pod holds out of use."""
     node, (total, in_use, free, shut) = cluster.nodes[n], amounts
     offered = offers_by_node(cluster, resource)[n]
     taken = sorted(held, key=lambda s: (s.holder, s.pod))[: LIMITS.seats_of_a_node]

@@ -1,6 +1,6 @@
 """Room that an autoscaler keeps, or was asked for: CapacityBuffers and ProvisioningRequests, as cluster-autoscaler takes them.
 
-A buffer's pods are in no cluster: kube-scheduler gives their room to whoever wants it, and cluster-autoscaler, which has them wait
+A buffer's pods are in no cluster: kube-scheduler gives their room to any pod, and cluster-autoscaler, which has them wait
 beside the real ones in each loop, then brings nodes for them. For pods that consume a ProvisioningRequest it brings none: it brings them
 for the request. Placeholder pods need no rule of their own: they are pods, which may be pushed out and then wait.
 

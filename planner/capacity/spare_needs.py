@@ -1,7 +1,7 @@
 """What every strategy of a rollout needs of spare GPUs, before prices.
 
 How many are spare. A cell that completes today uses what room there is: its peak beyond what the workload holds between
-rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but nobody has to keep one for
+rollouts, at most its surge (a pod that ends late holds its GPU beside its successor's, but none has to be kept for
 that). A cell that is stuck for want of room is played again with the nodes its surge needs; where pods wait for such
 nodes already, or its own size has no place, they get theirs beside it, outside the price. A cell that more nodes don't help
 has no price.

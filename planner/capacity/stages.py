@@ -1,6 +1,6 @@
 """Moves in stages: which nodes are cordoned meanwhile and which pods are evicted, and what the engine makes of it.
 
-Where there is room to spare, the nodes that waiting pods are to have are cordoned all along, so that whoever moves goes
+Where there is room to spare, the nodes that waiting pods are to have are cordoned all along, so that what moves goes
 elsewhere; they are opened kind by kind, the smallest waiting pods' first, so that none takes a larger one's place. Else each pod
 that moves is led to its node: all others that would take it are cordoned meanwhile.
 """
@@ -74,7 +74,7 @@ class Replay(Record):
         return sum(act.seconds for act in self.acts)
 
     def does(self, number: int) -> bool:
-        """Whether so many started, and nobody else fares worse."""
+        """Whether so many started, and no other pod fares worse."""
         return len(self.started) >= number and not (self.held or self.missing or self.preempted)
 
 

@@ -1,5 +1,5 @@
 """What one loss would break: each node, zone, NVLink or rack domain, and each pool's spot nodes lost at once; how many nodes of a
-pool may be lost together; and the least spare that mends it.
+pool may be lost together; and the least spare that prevents it.
 
 Nodes that are alike and carry pods that are alike are asked once. Spare nodes are there before the loss, and pods that wait
 today take them first. The spare is the cheapest that the search found, not proven to be the least.
@@ -85,7 +85,7 @@ class Loss(Record):
     unknown : of these, whose controller isn't played: whether they come back isn't known
     preempted, pushed : pods that are pushed out, and whose
     seconds : until the last that comes back is Ready
-    spare : the cheapest that was found with which nobody is left waiting; empty where none was, or none is needed
+    spare : the cheapest that was found with which no client is left waiting; empty where none was, or none is needed
     """
 
     scope: Scope
@@ -112,7 +112,7 @@ class Loss(Record):
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is known that somebody doesn't come back."""
+        """Whether it is known that a pod doesn't come back."""
         return self.missing > self.unknown
 
 
@@ -140,7 +140,7 @@ class Upgrade(Record):
 
 
 class Survival(Record):
-    """What was found. `spare`: with which nobody is left waiting whichever one node is lost, where `is_for_all`; else for those that
+    """What was found. `spare`: with which no client is left waiting whichever one node is lost, where `is_for_all`; else for those that
     were looked for. `too_large`: whose loss costs more than one may; `unread`: kinds that weren't
     read, and might hold an upgrade back; `doubts`: what could make pods come back otherwise."""
 
@@ -351,7 +351,7 @@ def _of_each(kinds: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 # ── spare nodes ──────────────────────────────────────────────────────────────────────────────────────────────────────
 class _Mender:
-    """Looks for spare nodes with which nobody is left waiting."""
+    """Looks for spare nodes with which no client is left waiting."""
 
     def __init__(self, player: Player, book: PriceBook | None) -> None:
         self.player, self.cluster = player, player.cluster

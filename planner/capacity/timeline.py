@@ -59,7 +59,7 @@ _WORK_UNITS: Final = 3_000_000
 
 class Beside(Record):
     """What happens beside a rollout. `manifests`: the texts of what is applied later, in the order of those events; `limits`:
-    how far pools may grow, where somebody says; `first`: workloads whose change isn't meant where all others come later."""
+    how far pools may grow, where it is given; `first`: workloads whose change isn't meant where all others come later."""
 
     first: tuple[str, ...] = ()
     later: tuple[Later, ...] = ()
@@ -279,7 +279,7 @@ def _happening(case: ChangeCase, one: Later, prepared: Prepared) -> Planned:
 
 
 def _tainted(case: ChangeCase, one: Later, prepared: Prepared) -> Happening:
-    """A taint that nobody who may come tolerates closes the nodes, one that all tolerate evicts those there when their seconds are over."""
+    """A taint that no coming pod tolerates closes the nodes, one that all tolerate evicts those there when their seconds are over."""
     key, _, effect = one.change.value.rpartition(":")
     (where, nodes), taint = case.tainted(), Taint(key=key, value="", effect=effect)
     words = f"{where} gets the taint {key}:{effect}"
@@ -366,8 +366,8 @@ def _not_played(why: str, one: Later) -> NotKnownError:
 def _may_come(
     case: ChangeCase, names: Sequence[str], prepared: Prepared
 ) -> Iterator[tuple[str, str, Labels, PodSpec, bool]]:
-    """(name, namespace, labels, spec, whether it is a DaemonSet's) of whoever may be made or placed meanwhile and may go to these nodes:
-    those that roll out, that wait, that are there, and those that somebody may push out."""
+    """(name, namespace, labels, spec, whether it is a DaemonSet's) of those that may be made or placed meanwhile and may go to these nodes:
+    those that roll out, that wait, that are there, and those that others may preempt."""
     cluster, drained = case.cluster, set(names)
     moving = [r.after for r in prepared.revisions]
     moving += [one.workload for one in in_flight(cluster) if one.workload is not None]

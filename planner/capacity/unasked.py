@@ -2,7 +2,7 @@
 
 A successor waits while its predecessor terminates; where that takes longer than cluster-autoscaler leaves new pods alone (until the
 oldest is 2 s old, and the oldest that asks for GPUs 30 s), it adds nodes for all that wait, which come too late to be of use, and go again
-once nobody has needed them for 10 minutes.
+once they were not needed for 10 minutes.
 
 Source: kubernetes/autoscaler `cluster-autoscaler/core/static_autoscaler.go` `allPodsAreNew` and `RunOnce`,
 ``--scale-down-unneeded-time`` of `config/flags/flags.go`.
@@ -38,7 +38,7 @@ from planner.scheduling.pod import LivePod
 
 
 class Unasked(Record, eq=False):
-    """Nodes that come though the rollout completes without; each stays until nobody has needed it for some time after it came or the rollout was done.
+    """Nodes that come though the rollout completes without; each stays until it was not needed for some time after it came or the rollout was done.
 
     Attributes
     ----------

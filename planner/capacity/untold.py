@@ -1,4 +1,4 @@
-"""Groups of nodes that may be there though nobody tells of them: where a rollout would complete with one, it isn't known that it is stuck.
+"""Groups of nodes that may be there though the input does not list them: where a rollout would complete with one, it isn't known that it is stuck.
 
 A snapshot shows nodes, not pools at zero, nor the zones in which a pool may have nodes, nor all that a cloud writes on a new node.
 """
@@ -78,7 +78,7 @@ def _components(labels: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def not_told(pools: Sequence[NodePool]) -> list[str]:
-    """Of the pools that nodes are labelled with those of which nobody says how far they grow."""
+    """Of the pools that nodes are labelled with those of which nothing says how far they grow."""
     return [one.name for one in pools if one.source is LimitSource.UNKNOWN and one.nodes and one.kind != UNLABELLED]
 
 
@@ -96,7 +96,7 @@ def strangers(pools: Sequence[NodePool]) -> dict[str, str]:
 
 
 def _unheard(snapshot: Snapshot, pools: Sequence[NodePool]) -> str:
-    """What shows an autoscaler at work of whose pools nobody gave the list; "" where there is none."""
+    """What shows an autoscaler at work without a list of its pools; "" where there is none."""
     lists = {pool.source for pool in pools if not is_karpenters(pool)} - _TELL_SOME
     by_cluster_autoscaler = LimitSource.AUTOSCALER_STATUS in lists or (bool(lists) and not not_told(pools))
     heard = {_COMPONENTS[0]: by_cluster_autoscaler, _COMPONENTS[1]: any(map(is_karpenters, pools))}
@@ -140,7 +140,7 @@ def _on_their_way(cluster: Cluster, waiting: Shape) -> Iterator[tuple[NodeGroup,
 
 
 def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[NodeGroup]:
-    """The node as it will be; one made to measure where nobody says yet what it has."""
+    """The node as it will be; one made to measure where nothing says yet what it has."""
     chosen = {one.key: one.values[0] for one in claim.requirements if one.operator == "In" and len(one.values) == 1}
     labels = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux", **chosen, **claim.labels}
     labels |= _written(labels, waiting, has_gpus=True, others=_DISCOVERED)
@@ -164,7 +164,7 @@ def _claimed(cluster: Cluster, claim: NodeClaim, waiting: Shape) -> Iterator[Nod
 def _of_node_pool(
     cluster: Cluster, pool: NodePool, told: PoolLimits, waiting: Shape
 ) -> Iterator[tuple[NodeGroup, str]]:
-    """What Karpenter brings to a static NodePool whoever waits, and to one that isn't Ready once it is.
+    """What Karpenter brings to a static NodePool whichever pods are pending, and to one that isn't Ready once it is.
 
     Source: karpenter `pkg/controllers/static/provisioning/controller.go`.
     """
@@ -270,5 +270,5 @@ def without_devices(pools: Sequence[NodePool], waiting: Shape) -> str:
 
 
 def growing(snapshot: Snapshot, known: tuple[PoolLimits, ...]) -> tuple[NodePool, ...]:
-    """The pools that may grow; () where nobody says how far, and nothing shows that an autoscaler is at work."""
+    """The pools that may grow; () where nothing says how far, and nothing shows that an autoscaler is at work."""
     return pools(compiled(snapshot), known) if known or autoscalers_seen(snapshot) else ()

@@ -102,7 +102,7 @@ def apply(
     ----------
     is_at_rest : whether `cluster` is (`planner.capacity.evictions.at_rest`), so that it needn't come to rest once more
     limits : sequence of PoolLimits
-        How pools are upgraded, where somebody says; else GKE's defaults.
+        How pools are upgraded, where it is given; else GKE's defaults.
 
     Raises
     ------
@@ -110,7 +110,9 @@ def apply(
         For a pool, node, zone or workload that isn't there.
     """
     steps = []
-    if changes and not is_at_rest and _waiting(cluster.snapshot):  # who finds room by himself is no merit of a change
+    if (
+        changes and not is_at_rest and _waiting(cluster.snapshot)
+    ):  # a pod that finds room on its own is no merit of a change
         cluster = at_rest(cluster.snapshot)
     waiting_before = _waiting(cluster.snapshot)
     for change in changes:
@@ -528,7 +530,7 @@ def _upgrade(case: ChangeCase) -> tuple[Snapshot, Step]:
 
 
 def zone_doubt(case: ChangeCase, way: Way, made: Step | None = None) -> str:
-    """What the zone of a node that comes would decide, where nobody knows that zone; "" where it decides nothing. `made`: the upgrade
+    """What the zone of a node that comes would decide, where that is not known: zone; "" where it decides nothing. `made`: the upgrade
     with each in the zone of the one that it comes for.
 
     GKE gives it that zone (`Cloud.surges_in_zone`); AKS spreads nodes over zones by best effort (Azure/AKS#2529, Azure/AKS#3292), all of

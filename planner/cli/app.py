@@ -34,12 +34,15 @@ def folder() -> Path:
 @click.option("--port", type=click.IntRange(1, 65_535), default=8501, show_default=True, help="The port to listen on.")
 @click.option("--browser/--no-browser", default=True, show_default=True, help="Open a browser.")
 @click.option(
-    "--sign-in", type=FILE, metavar="FILE", help="TOML that says how people sign in and who is let in (docs/deploy.md)."
+    "--sign-in",
+    type=FILE,
+    metavar="FILE",
+    help="TOML with the identity provider and the people to let in (docs/deploy.md).",
 )
 def command(cluster: str, host: str, port: int, *, browser: bool, sign_in: Path | None) -> int:
     """The dashboard on that cluster, else on the demo.
 
-    Everybody who opens it sees that cluster. A live one (context:NAME) is watched; any other is read once, when the first page
+    Every visitor sees that cluster. A live one (context:NAME) is watched; any other is read once, when the first page
     is opened: start anew to read it anew. Without sign-in it listens on localhost only.
     """
     if sign_in is not None:

@@ -18,7 +18,7 @@ def _print(context: click.Context, _param: click.Parameter, is_given: bool) -> N
 
 
 _KUBECTL: Final = options.option("", "--kubectl", is_flag=True, is_eager=True, expose_value=False, callback=_print, is_everyday=True,
-    help="Print a line of shell that writes a snapshot with kubectl: of the kinds that the server has, and with those that it refuses left out. Needs no CLUSTER.",
+    help="Print a line of shell that writes a snapshot with kubectl: of the kinds of the server, without refused ones. Needs no CLUSTER.",
 )  # fmt: skip
 
 command = command_of("doctor", Hooks(options=_KUBECTL))

@@ -73,7 +73,7 @@ def command(
 
     Every workload that the manifests change is rolled out alone and together with the others. Exits as headroom rollout
     does: 0 (completes), 2 (stuck), 3 (once there is room), 4 (not known), 6 (Kueue evicts others); 5 where only the policy refuses. A
-    verdict that the policy lets pass, and a workload that it excepts, count as 0; so does growth within the known maximum of an
+    verdict or a workload that the policy lets pass counts as 0; so does growth within the known maximum of an
     autoscaled node pool, unless the policy says otherwise.
     """
     is_alone = cluster is None

@@ -118,7 +118,7 @@ def command(cluster: str, namespaces: tuple[str, ...], port: int | None, workers
 
 
 def _reader(cluster: str, namespaces: tuple[str, ...]) -> Callable[[], Snapshot]:
-    """What is known of the cluster now, as somebody sees it who may see those namespaces: worked out once for each snapshot, since the
+    """What is known of the cluster now, as a user sees it who may see those namespaces: worked out once for each snapshot, since the
     same one is held by the processes that answer."""
     if cluster.startswith(CONTEXT_PREFIX):
         whole: Callable[[], Snapshot] = partial(watched, cluster.removeprefix(CONTEXT_PREFIX))
@@ -243,7 +243,7 @@ def ask_within(
     snapshot: Snapshot, name: str, settings: Mapping[str, Any], *, pool: Pool, is_embedded: bool, answer_seconds: float,
     is_gone: threading.Event | None = None,
 ) -> tuple[str, dict[str, Any]]:  # fmt: skip
-    """The answer as text, and its document, within `answer_seconds`. `is_gone`: set once nobody waits for it.
+    """The answer as text, and its document, within `answer_seconds`. `is_gone`: set once no caller waits for it.
 
     Raises
     ------

@@ -147,7 +147,7 @@ def write_file(path: Path, content: str | bytes) -> None:
         if there is not None and stat.S_ISDIR(there.st_mode):
             raise IsADirectoryError(errno.EISDIR, "is a folder")
         if there is not None and not stat.S_ISREG(there.st_mode):
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:  # a pipe nobody reads refuses
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "wb") as stream:  # a closed pipe refuses
                 os.set_blocking(stream.fileno(), True)
                 stream.write(data)
             return

@@ -143,7 +143,7 @@ _HISTORY: Final = options.together(
     click.option("--days", "last_days", type=click.FloatRange(min=1), metavar="N", help="Of the last days only."),
 )  # fmt: skip
 _RUNS: Final = click.option("--history", "runs_of", metavar="STORE",
-    help="How long Jobs held quota before: store:URL#cluster; a CLUSTER that is in a store has that one.")  # fmt: skip
+    help="How long Jobs held quota before: store:URL#cluster; a CLUSTER from a store has that one.")  # fmt: skip
 _MANIFEST: Final = options.option("", "-f", "--filename", "files", multiple=True, metavar="FILE",
     is_everyday=True, help='Manifest as for kubectl apply -f: a file, a folder, or "-"; repeatable.')  # fmt: skip
 _WANTED: Final[Mapping[Want, tuple[options.Options | None, Callable[[Called], dict[str, Any]]]]] = {

@@ -172,7 +172,7 @@ def read(spec: str | Path) -> Cluster:
     Raises
     ------
     HeadroomError
-        When it can't be read: what, where, and how to mend it.
+        When it can't be read: what, where, and how to fix it.
     """
     from planner.sources.cluster import read_cluster
 

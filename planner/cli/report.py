@@ -29,7 +29,7 @@ _WANTS: Final = (Want.POOLS, Want.PRICES, Want.USAGE, Want.OTHERS, Want.CLOCK)
 def command(cluster: str, files: tuple[str, ...], before: str | None, **asked: Any) -> int:
     """The capacity review as one file: verdicts, GPUs, what is stranded, cost, savings, memory, restarts, drift, findings.
 
-    The HTML has its charts in it, works without a network, asks nobody for anything, and can be printed.
+    The HTML has its charts in it, works without a network, asks no other server, and can be printed.
     """
     one_reader_of_stdin(cluster, before or "")
     forms = [_form(name) for name in files]

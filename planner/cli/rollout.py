@@ -75,7 +75,7 @@ _MOST_ALIKE, _FEW_ALIKE = 5, 3  # steps of one kind in a row that are printed, a
               help="Which strategies nothing beats in Ready pods, time, GPUs, evictions and (with --costs) money; one is recommended.")  # fmt: skip
 @options.asked(Weights)
 @options.option("Ways out", "--levers", metavar="LIST", is_everyday=True,
-              help="All plans within these levers that nothing beats, or the proof that there is none: strategy,order,lend,nodes,moves,quota,template,pods, or all.")  # fmt: skip
+              help="All plans within these levers that nothing beats, or the proof of none: strategy,order,lend,nodes,moves,quota,template,pods, or all.")  # fmt: skip
 @options.option("Ways out", "--script", "as_script", is_flag=True, is_everyday=True,
               help="Print the way out as a shell script that waits after each step and can be stopped; where none is "
               "needed, the change itself. Exits 0 when there is one, else as without it.")  # fmt: skip

@@ -27,7 +27,7 @@ OLD_SECONDS: Final = 30.0  # what is known of a live cluster and isn't refreshed
 @click.command("serve", cls=options.ShortHelp)
 @click.argument("cluster")
 @options.option("", "--every", "every_seconds", type=click.FloatRange(5, 86_400), default=60, show_default=True, metavar="SECONDS",
-              is_everyday=True, help="Pause between two times that metrics are worked out, and that a cluster which isn't live is read anew.")  # fmt: skip
+              is_everyday=True, help="Pause between two computations of metrics, and between two reads of a cluster from a file.")  # fmt: skip
 @options.option(
     "",
     "--host",
@@ -81,7 +81,7 @@ def command(
 ) -> int:
     """Answer an API server's validating webhook, which only warns, and Prometheus.
 
-    A live cluster (context:NAME) is watched: listed once, then told of what changes. POST /v1/rollouts takes AdmissionReviews: a write whose rollout would be stuck, or that the gate's policy refuses, gets a warning, which kubectl prints;
+    A live cluster (context:NAME) is watched: listed once, then told of what changes. POST /v1/rollouts takes AdmissionReviews: a write that would get stuck, or break the gate's policy, gets a warning in kubectl;
     everything else, what isn't known, and what isn't answered within a second gets silence. GET /metrics is OpenMetrics.
     deploy/ has the manifests.
     """

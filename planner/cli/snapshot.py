@@ -92,7 +92,7 @@ def _keep(store: Store, spec: str, name: str | None, taken_at: str | None, asked
 
 
 def cluster_name(spec: str, snapshot: Snapshot) -> str:
-    """What a cluster is called where nobody names it: its context, its name in a store, else its source."""
+    """What a cluster is called where it is not named: its context, its name in a store, else its source."""
     if spec.startswith(CONTEXT_PREFIX):
         return spec.removeprefix(CONTEXT_PREFIX)
     return names.read_place(spec).cluster if names.is_place(spec) else snapshot.source

@@ -1,5 +1,5 @@
 """What a command prints reaches a terminal: names, reasons and log lines out of a cluster must not move its cursor, set its
-title or talk to it. Everything printed passes here, whoever prints it.
+title or talk to it. Everything printed passes here, from wherever.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def width(*, err: bool = False) -> int | None:
 
 def say(words: str | Text = "", *, head: str = "", indent: str = "", err: bool = False) -> None:
     """`head` and `words` in lines of the terminal's width, those after the first indented: by two more than the first where
-    that is, and nobody says how far. Line ends before the first are kept."""
+    that is, and nothing says how far. Line ends before the first are kept."""
     _echo(f"{fitted(f'{head}{words}', indent=indent, columns=width(err=err))}\n", err=err)
 
 

@@ -1,4 +1,4 @@
-"""One bar a row, its parts end to end: what is held, what is free, and, hatched, what isn't there yet or nobody asks for."""
+"""One bar a row, its parts end to end: what is held, what is free, and, hatched, what isn't there yet or is not asked for."""
 
 from __future__ import annotations
 

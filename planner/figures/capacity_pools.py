@@ -14,7 +14,7 @@ MOST_POOLS = 40
 
 def parts(line: PoolLine, resource: str) -> tuple[int, int, int, int]:
     """(requested, free, out of use, what growth within the known limits would bring); without pods all there is stands for the
-    free, and is called so by nobody."""
+    free, and is not called so."""
     growth = (line.room or 0) * line.pool.amounts.get(resource, 0)
     if line.requested is None or line.free is None or line.out_of_use is None:
         return 0, line.allocatable.get(resource, 0), 0, growth

@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Drawing = dict[str, Any]
-"""A figure as Plotly reads it: ``data`` and ``layout``. Where nobody draws it (in the report's file) nothing of Plotly is loaded."""
+"""A figure as Plotly reads it: ``data`` and ``layout``. Where it is not drawn (in the report's file) nothing of Plotly is loaded."""
 
 
 def as_figure(drawn: Drawing | go.Figure) -> go.Figure:

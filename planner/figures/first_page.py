@@ -21,7 +21,7 @@ class Line(NamedTuple):
 
 
 def lines(review: Review) -> list[Line]:
-    """A line a matter; of one that nobody can tell of, why."""
+    """A line a matter; of one that isn't known, why."""
     asked = {name: one.answer for name, one in review.asked.items()}
     loss = _loss(review.losses) if "overview" in asked else ()
     return [*_stuck(asked), *_waits(asked), *loss, *_money(asked)]

@@ -1,4 +1,4 @@
-"""The chart of an answer: one place for the report, and for whoever asks from Python."""
+"""The chart of an answer: one place for the report, and for the caller from Python."""
 
 from __future__ import annotations
 

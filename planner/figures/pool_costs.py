@@ -1,4 +1,4 @@
-"""What node pools cost a month, and how much of it nobody requests."""
+"""What node pools cost a month, and how much of it is not requested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The discount of Spot against on demand over time, so that nobody plans on last year's."""
+"""The discount of Spot against on demand over time, so that no plan rests on last year's."""
 
 from __future__ import annotations
 

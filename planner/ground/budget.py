@@ -1,4 +1,4 @@
-"""How much work a question may cost, and whether somebody still wants its answer.
+"""How much work a question may cost, and whether a caller still wants its answer.
 
 Work is counted, not timed, so that the same question has the same answer on every machine; a unit is about a
 microsecond of one core. What a question may cost is generous, and stated: about two minutes.
@@ -32,7 +32,7 @@ def too_large() -> TooLargeError:
 
 
 class UnwantedError(Exception):
-    """Nobody waits for the answer any more. It is no `HeadroomError`: a part of a question that fails is left out and the
+    """No caller waits for the answer any more. It is no `HeadroomError`: a part of a question that fails is left out and the
     rest goes on, and here nothing is to go on."""
 
 
@@ -63,7 +63,7 @@ class WorkBudget:
         TooLargeError
             When the question may cost no more.
         UnwantedError
-            When nobody waits for the answer any more.
+            When no caller waits for the answer any more.
         """
         if units > self.left:
             raise too_large()

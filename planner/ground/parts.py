@@ -1,4 +1,4 @@
-"""Work in parts that don't need one another: one after another, or over processes where whoever asks brings a way."""
+"""Work in parts that don't need one another: one after another, or over processes where the caller brings a way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long question is doing, told to whoever listens: a page's progress line, a terminal's."""
+"""What a long question is doing, told to a listener: a page's progress line, a terminal's."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Records: frozen values, told apart by what they hold, whose fields are given by name.
 
-A `Record` is made by msgspec and is a dataclass to whoever reads, compares, replaces or asks `dataclasses.fields`, and to
+A `Record` is made by msgspec and is a dataclass to readers, compares, replaces or asks `dataclasses.fields`, and to
 mypy; a class and an instance cost a tenth of the standard library's. A start of ``headroom`` makes some 600 classes and reading
 a cluster a million instances. What msgspec has no word for (a class that may change, a field that isn't given, compared or
 shown) is a `dataclass` of the standard library.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Fields:
-    """``__dataclass_fields__`` of a class that msgspec made, worked out when somebody asks."""
+    """``__dataclass_fields__`` of a class that msgspec made, worked out when it is asked for."""
 
     def __get__(self, instance: object, owner: type[Any]) -> dict[str, dataclasses.Field[Any]]:
         told: dict[str, tuple[Any, Any]] = owner.__told__

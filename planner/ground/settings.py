@@ -38,7 +38,7 @@ class Setting(Record):
     name : the link's parameter and, with dashes, the command's option, where `option` doesn't name another
     path : attributes that lead from the record to the value; several where a record stands in another one
     kind : bool, int, float, str, an enum, or `object` for what only `parse` makes
-    default : the record's value where nobody says anything
+    default : the record's value where nothing says anything
     assumed : the number an empty setting stands for, from `source`; None: it is worked out, or stays empty
     optional : may be empty even when everything is worked out
     is_private : a text of the user's that may hold anything, passwords too: it is written out nowhere, its digest stands

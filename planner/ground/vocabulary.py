@@ -38,7 +38,7 @@ ARCHITECTURE: Final = "kubernetes.io/arch"
 OPERATING_SYSTEM: Final = "kubernetes.io/os"
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-"""Who places a pod that names nobody: kubernetes `pkg/apis/core/v1/defaults.go`."""
+"""Who places a pod that names no scheduler: kubernetes `pkg/apis/core/v1/defaults.go`."""
 DEFAULT_NAMESPACE: Final = "default"
 SCHEDULING_API: Final = "scheduling.k8s.io/v1"  # of PriorityClasses
 STORAGE_API: Final = "storage.k8s.io/v1"  # of StorageClasses, CSIDrivers, VolumeAttachments

@@ -1,4 +1,4 @@
-"""Words that are nobody's: Kubernetes' own, of clouds and of what writes events (``api_words.json``). `anonymous` keeps these and
+"""Words that have no owner: Kubernetes' own, of clouds and of what writes events (``api_words.json``). `anonymous` keeps these and
 renames the rest. Reasons of statuses stand in `planner.kubernetes.status_reasons`.
 
 Sources: kubernetes `staging/src/k8s.io/api` (enumerations, condition types and reasons), `pkg/kubelet/events/event.go`,

@@ -28,7 +28,7 @@ class Level(Record):
 
 
 class Number(Record):
-    """A fact at one moment. `about` is the model's, the verdict's or nobody's name; `value` None isn't known."""
+    """A fact at one moment. `about` is the model's, the verdict's, or empty; `value` None isn't known."""
 
     cluster: str
     taken_at: float
@@ -68,7 +68,7 @@ class History(Record):
 
 
 def _named_since(levels: Sequence[Level]) -> tuple[Level, ...]:
-    """A pool whose model nobody told at first has the one that it is told to have since, where that is one."""
+    """A pool without a known model at first has the one that it is told to have since, where that is one."""
     told: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for level in levels:
         told[_place(level)] |= {level.gpu_model} - {""}

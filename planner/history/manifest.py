@@ -1,10 +1,10 @@
 """The manifest: which files of a store count.
 
-Every write puts files of its own under names that nobody else uses, and then one entry that names them: what no entry
+Every write puts files of its own under names that no other uses, and then one entry that names them: what no entry
 names was never written. An entry holds parts (a snapshot's id, or a sweep's unit of work); the same part has the same
 rows wherever it stands, so that two entries which hold it don't disagree, and it is read from one of them. Joining files
 writes a new entry that holds the parts of several; an entry that another holds all of is dominated, isn't read, and is
-deleted later. Whoever decides at the same time on the same or on other entries decides rightly: domination is an order
+deleted later. The one that decides at the same time on the same or on other entries decides rightly: domination is an order
 (more parts, then the greater name), so that the greatest of those which hold a part is never deleted.
 """
 
@@ -38,7 +38,7 @@ class Entry(Record):
     """What one write says it wrote.
 
     `files`: table → path of its file; `snapshots`: snapshot's id → path of the whole snapshot. Paths are those within the
-    store. `name` is nobody else's, and begins with the time.
+    store. `name` is unique, and begins with the time.
     """
 
     name: str

@@ -57,5 +57,5 @@ _SCHEMA: Final = typed.decode(table_beside(__name__, "schema.json"), _Schema)
 EVERY: Final = _SCHEMA.every
 PARTITIONED_BY: Final = _SCHEMA.partitioned_by
 TABLES: Final = _SCHEMA.tables
-TRENDS: Final = "trends"  # nobody writes it: it follows from two others
+TRENDS: Final = "trends"  # not written: it follows from two others
 NAMED: Final = {table.name: table for table in TABLES}

@@ -142,7 +142,7 @@ def unseen(snapshot: Snapshot) -> tuple[Unseen, ...]:
 
 
 def not_seen(snapshot: Snapshot) -> list[str]:
-    """A sentence for each list that was refused, and one for all that are there in part; with how to mend it."""
+    """A sentence for each list that was refused, and one for all that are there in part; with how to fix it."""
     hidden = [one for one in unseen(snapshot) if one.state.hides]
     said = [
         f"{one.sentence}{f': {one.lacking}' if one.lacking else ''}. {one.mend}"

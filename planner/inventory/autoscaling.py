@@ -36,7 +36,7 @@ class Autoscaling(Record):
     arrival_seconds: float | None = None  # a setting of the question's own
     expander: Expander = setting(
         Expander.LEAST_WASTE, label="The autoscaler's expander",
-        help="Which of several pools that would do cluster-autoscaler lets grow: its --expander.",
+        help="How cluster-autoscaler chooses among pools: its --expander.",
     )  # fmt: skip
     expendable_below: int = setting(
         -10, name="expendable_pods_priority_cutoff", label="Expendable below priority", least=-(2**31), most=2**31 - 1,

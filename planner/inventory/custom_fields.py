@@ -94,7 +94,7 @@ def custom_problems(document: Object, schema: Object, *, is_there: bool) -> list
 
 
 class _Reading(Record):
-    """`is_object`: the value is an object of its own, with a kind and metadata; `is_kept`: fields that nobody specified are kept."""
+    """`is_object`: the value is an object of its own, with a kind and metadata; `is_kept`: fields that are not specified are kept."""
 
     is_whole: bool
     is_object: bool = False

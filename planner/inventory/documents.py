@@ -1,6 +1,6 @@
 """Bytes → Kubernetes objects: JSON and YAML, Lists and single objects, several documents, sections of logs, UTF-16.
 
-Made for input that nobody vouches for: a document that is cut off gives its whole objects and a problem that says how
+Made for input that is not trusted: a document that is cut off gives its whole objects and a problem that says how
 many there are; bombs (compression, YAML aliases, nesting) are refused by bounds and not by memory running out. The bytes
 are held once: JSON objects are pieces of them, and of YAML no more than one object is taken apart at a time. Pure: bytes
 in, parts and findings out.

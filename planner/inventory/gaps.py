@@ -1,7 +1,7 @@
 """Which lists of a snapshot are there in part: as reading told, and as the objects that are there tell of others.
 
 A list that was cut off looks like a shorter one, and a cluster of which half the pods are missing like one that is half
-empty. So whoever reads says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
+empty. So readers says which kinds were cut off or left out (`planner.inventory.parse.Part.cut`), and here the objects
 are asked of one another: the nodes that pods are bound to, the owners of pods and ReplicaSets, and how many pods a controller
 counts. A kind of which some are missing is `Presence.PARTIAL`, which everything that hangs on
 it takes for not known (`planner.inventory.account.unseen`, `planner.rollout.unknowns`). Why is told without names: not everybody

@@ -26,7 +26,7 @@ _ARM: Final = ("t2a-", "c4a-", "n4a-")
 def gke_machine(
     name: str, *, vcpus: float, memory_gib: float, gpus: int, disk_gib: int | None, pods: int | None
 ) -> InstanceType:
-    """The machine as a node of GKE. `disk_gib`: its boot disk, None where nobody says."""
+    """The machine as a node of GKE. `disk_gib`: its boot disk, None where nothing says."""
     capacity = {CPU: round(vcpus * 1000), MEMORY: round(memory_gib * _GIB), PODS: pods or _PODS}
     reserved = _SMALL_RESERVED_BYTES if memory_gib < 1 else _tiered(memory_gib, _MEMORY_TIERS) * _GIB
     overhead = {

@@ -9,7 +9,7 @@ class GpuUse(Record):
     """One GPU (or slice of one) while one pod held it. Times are seconds since the epoch.
 
     `busy_at`: the last reading above what counts as busy, None where there was none; `peak_percent` and `mean_percent` of
-    the steps' highest readings; `used_bytes`: the most of its memory that was in use, None where nobody measured it.
+    the steps' highest readings; `used_bytes`: the most of its memory that was in use, None: not measured.
     """
 
     namespace: str

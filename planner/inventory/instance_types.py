@@ -17,7 +17,7 @@ _BY_PROVIDER: Final = ("karpenter.k8s.aws/", "karpenter.kwok.sh/")
 
 
 class Offering(Record):
-    """One way to buy a machine. `usd_per_hour` None: nobody says."""
+    """One way to buy a machine. `usd_per_hour` None: nothing says."""
 
     zone: str
     capacity_type: str
@@ -30,7 +30,7 @@ class InstanceType(Record):
     Attributes
     ----------
     capacity : what the machine has
-    overhead : what of it pods don't get; None where nobody says
+    overhead : what of it pods don't get; None where nothing says
     labels : what its nodes are labelled with beside what its name and amounts tell
     """
 

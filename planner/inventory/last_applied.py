@@ -109,7 +109,7 @@ def _size(fields: Any) -> int:
 
 
 def _without(mine: Fields, others: Fields) -> Fields:
-    """What of `mine` nobody else owns."""
+    """What of `mine` no other manager owns."""
     left = {}
     for key, below in mine.items():
         theirs = others.get(key)

@@ -36,7 +36,7 @@ class ReadingLimits(Record):
     unplayed_bytes: int = (
         2**18
     )  # of an object that is kept though its kind isn't played; larger ones of these kinds are reports
-    unknown_objects: int = 5_000  # that are kept of kinds that nobody knows
+    unknown_objects: int = 5_000  # that are kept of unknown kinds
     # succession
     snapshots_kept: int = 64  # who has none of the last so many is sent the whole
     # yaml text

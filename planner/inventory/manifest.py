@@ -115,7 +115,7 @@ class AppliedWorkload(Record):
 
     `has_new_template`: its controller makes new pods; False for one that is only scaled, or not changed at all. `is_assumed`:
     nothing says what was applied before, and the manifest leaves out what the workload has. `says_replicas`: it says how many, so
-    that an object that nobody listed can't have kept another number. `rules`: of which project, where its owner's change was read by
+    that an object that was not listed can't have kept another number. `rules`: of which project, where its owner's change was read by
     rules that weren't recorded.
     """
 
@@ -485,7 +485,7 @@ _READ_OF_PLAYED: Final = ("spec.paused", "spec.workloadRef", *_EXCLUSIVE)
 
 
 def unread_in(key: str, given: Object, *, is_patch: bool = False) -> list[UnknownObject]:
-    """What a change of an object of another project's kind says that nobody read: its controller may act on it. `given`: the object as it
+    """What a change of an object of another project's kind says that is not read: its controller may act on it. `given`: the object as it
     is applied, or a patch of it, which may be one of its status (an abort, a promotion)."""
     kind = kind_in(key)
     row = templated(kind.name, f"{kind.group}/{kind.version}") if kind.is_custom else None
@@ -936,7 +936,7 @@ def _without_gangs(
 
 
 def _unknown(row: str, key: str, *, gpus: int = 0, may_help: bool = True, **given: object) -> UnknownObject:
-    """By a row of ``manifest.json``: why it isn't known, and how to mend it."""
+    """By a row of ``manifest.json``: why it isn't known, and how to fix it."""
     what, mend = (text.format(key=key, **given) for text in _WHY[row])
     return UnknownObject(key=key, what=what, mend=mend, gpus=gpus, may_help=may_help)
 

@@ -1,4 +1,4 @@
-"""When nodes that can be taken away came and went, as far as somebody looked: from snapshots, a store, or Prometheus.
+"""When nodes that can be taken away came and went, as far as a user looked: from snapshots, a store, or Prometheus.
 
 Events of nodes say the moment (`REASONS`): node-controller's RegisteredNode and RemovingNode, cloud-node-lifecycle's
 DeletingNode (kubernetes `pkg/controller/nodelifecycle`, `cloud-provider/controllers/nodelifecycle`); why, where it was on
@@ -41,7 +41,7 @@ GOING_TAINTS: Final = TAKEN_DOWN | {
       ("spot-itn", "scheduled-maintenance", "asg-lifecycle-termination", "rebalance-recommendation")),
     "remediator.kubernetes.azure.com/unschedulable", "remediator.aks.microsoft.com/unschedulable",
 }  # fmt: skip
-"""Those of any node that somebody may take away soon. Sources: cluster-autoscaler `utils/taints/taints.go`, karpenter
+"""Those of any node that a cloud or autoscaler may take away soon. Sources: cluster-autoscaler `utils/taints/taints.go`, karpenter
 `pkg/apis/v1/taints.go`, Cluster API `api/v1beta1/common_types.go`, aws-node-termination-handler `pkg/node/node.go`, GKE's and AKS's
 pages on host maintenance and on node auto-drain."""
 _GOING_CONDITIONS: Final = ("Terminating", "VMEventScheduled")  # OpenShift's machine API on spot, AKS

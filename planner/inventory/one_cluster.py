@@ -61,7 +61,7 @@ class OneCluster:
             raise InputError(f"these are two clusters: {clash}", where=source, mend=mend)
 
     def _joined(self) -> dict[str, set[str]]:
-        """File → the files of its cluster: a dump that somebody split has pods in one file and their nodes in another."""
+        """File → the files of its cluster: a dump that a user split has pods in one file and their nodes in another."""
         groups = {file: {file} for file in {*self._names, *self._stands_on}}
         of_node: dict[str, str] = {}
         for file, nodes in [*self._names.items(), *self._stands_on.items()]:

@@ -731,7 +731,7 @@ _SHOWN_OF_EACH = 5
 
 
 def _few_of_each(problems: Iterable[Finding], told: Mapping[tuple[str, Severity], int]) -> Iterator[Finding]:
-    """The first problems of each code, and how many more there are; no number is lost, and nobody reads a thousand. `told`:
+    """The first problems of each code, and how many more there are; no number is lost, and a thousand are not read. `told`:
     how many there are of a code, where not all are in `problems`."""
     counts: dict[tuple[str, Severity], int] = {}
     for problem in problems:

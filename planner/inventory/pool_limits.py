@@ -50,8 +50,8 @@ class PoolLimits(Record):
 
     Attributes
     ----------
-    minimum, maximum : nodes in all, None where nobody says
-    is_autoscaled : False for a pool of fixed size, None where nobody says
+    minimum, maximum : nodes in all, None where nothing says
+    is_autoscaled : False for a pool of fixed size, None where nothing says
     maximum_per_zone : where the limit holds for each zone by itself
     resource_limits : Karpenter's ``spec.limits``: sums over the nodes of the pool
     group_names : what the cluster autoscaler calls the pool's groups of nodes (`LimitSource.AUTOSCALER_STATUS`)
@@ -60,7 +60,7 @@ class PoolLimits(Record):
     consolidate_after_seconds, consolidates_used : of a Karpenter NodePool: after how long without change it takes a node away, None: never;
         and whether one that pods are on, too
     requirements, weight : of a Karpenter NodePool: which nodes it may bring, and which of several it is asked first
-    is_ready, keeps : of a Karpenter NodePool: False: none until it is; how many nodes a static one keeps, whoever waits
+    is_ready, keeps : of a Karpenter NodePool: False: none until it is; how many nodes a static one keeps, whichever pods are pending
     instance_types : of `LimitSource.INSTANCE_TYPES`
     quotas : of `LimitSource.QUOTAS`
     shares : the field by which its accelerators are given out in parts; "": whole

@@ -1,7 +1,7 @@
 """What a pod template says beyond what the snapshot keeps, as keyed digests.
 
 Every value that the wire structs skip (environment, arguments, mounts, other annotations, …) becomes a digest in its place.
-So a patch can be merged into a template whose values nobody holds, and two templates can be compared in full. The key is
+So a patch can be merged into a template with values that are not held, and two templates can be compared in full. The key is
 drawn anew in each process (`planner.sources`) and never leaves it: a digest says that two values are equal, not what they
 are.
 """
@@ -43,7 +43,7 @@ def use_key(key: bytes) -> None:
 
 
 def key() -> bytes:
-    """The key of this process, for another of its own that works on the same snapshots; for nobody else."""
+    """The key of this process, for another process of its own that works on the same snapshots; for no other."""
     return _key
 
 
@@ -124,7 +124,7 @@ _LEAF: Final = 16  # letters of a digest
 def seal(template: Object) -> Object:
     """A pod template, or a patch of one, with digests for what isn't kept; sealed ones stay as they are.
 
-    ``command`` and ``args`` are kept as well as sealed, for whoever reads how the process is started.
+    ``command`` and ``args`` are kept as well as sealed, for readers how the process is started.
     """
     sealed = seal_but_spec(template)
     return {key: seal_spec(one) if key == "spec" and isinstance(one, dict) else one for key, one in sealed.items()}

@@ -1,4 +1,4 @@
-"""A cluster as somebody sees it who may see some namespaces only: the others' load stays, their names go.
+"""A cluster as a user sees it who may see some namespaces only: the others' load stays, their names go.
 
 What is worked out has to be right, and hangs on everybody's pods: they hold room, keep others away, are preempted and made
 again. So nothing of the cluster is left out. Objects of hidden namespaces get other names (each always the same one, in the
@@ -85,7 +85,7 @@ Said = tuple[Any, ...]  # on a field: what it tells
 
 
 def as_seen(snapshot: Snapshot, sees: Callable[[str], bool]) -> Snapshot:
-    """`snapshot` for somebody who `sees` these namespaces.
+    """`snapshot` for a user who `sees` these namespaces.
 
     Verdicts for what is seen are the whole cluster's. `digest` stays: it says of which objects this is a view.
     """
@@ -209,12 +209,12 @@ class _Names:
         )
 
     def attachment(self, one: VolumeAttachment) -> VolumeAttachment:
-        """The attachment of a volume, whose claim may be somebody else's."""
+        """The attachment of a volume, whose claim may be another's."""
         is_hidden = one.volume_name in self._volumes
         return replace(one, volume_name=self._name(one.volume_name)) if is_hidden else one
 
     def volume(self, one: PersistentVolume) -> PersistentVolume:
-        """A volume, which may be bound to a claim of somebody else."""
+        """A volume, which may be bound to a claim of another namespace."""
         if one.name not in self._volumes or one.claim is None:
             return one
         labels = {key: value for key, value in one.labels.items() if any(word in key for word in _ZONES)}
@@ -266,7 +266,7 @@ class _Names:
         )
 
     def _key(self, key: str) -> str:
-        """A label's key: Kubernetes' own, and those that what is seen has too, are nobody's secret."""
+        """A label's key: Kubernetes' own, and those that what is seen has too, are no secret."""
         if key in self._keys or key in _KEYS or _is_of(key, _PROVIDERS[:2]):
             return key
         return self._name(re.sub(r"[/_]", "-", key))
@@ -330,7 +330,7 @@ class _Names:
 
 @cache
 def _defaults(record: Any) -> dict[str, Any]:
-    """What stands in a field whose value is nobody else's business."""
+    """What stands in a field whose value is hidden from other namespaces."""
     return {field.name: field.default for field in fields(record)}
 
 

@@ -9,8 +9,8 @@ from planner.kubernetes.records import Snapshot
 class Usage(Record):
     """One container's use over a stretch of time.
 
-    `working_set_bytes` is the largest seen, `cpu_millicores` the 95th percentile (of one sample: the sample), None
-    where nobody measured it. `samples` counts memory readings.
+    `working_set_bytes` is the largest seen, `cpu_millicores` the 95th percentile (of one sample: the sample), None:
+    not measured. `samples` counts memory readings.
     """
 
     namespace: str

@@ -223,7 +223,7 @@ def limit_text(budget: PodDisruptionBudget) -> str:
 
 
 def why_never(budget: PodDisruptionBudget, best: BudgetStatus) -> str:
-    """Why `best`, with every pod Ready, still allows nobody to go."""
+    """Why `best`, with every pod Ready, still allows no pod to go."""
     limit = limit_text(budget)
     try:
         scaled_value(

@@ -1,4 +1,4 @@
-"""Commands for somebody to copy into a shell. Each word is quoted: names come from files that anybody may have written.
+"""Commands for a user to copy into a shell. Each word is quoted: names come from files that anybody may have written.
 
 kubectl is given ``kind/name``, so that a name can't pass for an option either.
 """
@@ -147,7 +147,7 @@ def wait_ready(key: str, seconds: float, pods: int) -> str:
 
 
 def untouched(nodes: Sequence[str], pods: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """What fails where one of the nodes is cordoned, since somebody else did that, and where none of the pods (namespace, name)
+    """What fails where one of the nodes is cordoned, since another user did that, and where none of the pods (namespace, name)
     waits for a node any more."""
     found = []
     if nodes:

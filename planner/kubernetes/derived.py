@@ -59,7 +59,7 @@ class Derived:
         return found
 
     def while_held(self, make: Callable[[S, *About], T], source: S, *about: *About) -> T:
-        """``make(source, *about)``, not made again as long as somebody holds the last one: for what is too large to keep."""
+        """``make(source, *about)``, not made again as long as a user holds the last one: for what is too large to keep."""
         found: T | None = self._held.get((make, *about))
         if found is None:
             found = self._held[make, *about] = make(source, *about)

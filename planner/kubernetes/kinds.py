@@ -1,4 +1,4 @@
-"""The kinds that make pods, a row each: all that tells one from another. Nobody else names a kind.
+"""The kinds that make pods, a row each: all that tells one from another. No other names a kind.
 
 A kind is added by its row in ``kinds.json`` (a `note` there is for people), its name here, its controller in
 `planner.rollout.controllers` and that one's line in the registry.
@@ -225,7 +225,7 @@ Source: Kubernetes' *Deprecated API Migration Guide*.
 
 
 def no_longer_served(kind: str, api_version: str, minors: Iterable[int]) -> int | None:
-    """Since which minor version nobody takes such a manifest, None where a cluster of these `minors` may.
+    """Since which minor version no API server takes such a manifest, None where a cluster of these `minors` may.
 
     A cluster that doesn't tell its version is taken for one of today's.
     """

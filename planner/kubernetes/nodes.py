@@ -1,4 +1,4 @@
-"""What a node says of itself: its pool and its GPU model, whoever runs the cluster, and whether it takes new pods."""
+"""What a node says of itself: its pool and its GPU model, any operator of the cluster, and whether it takes new pods."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def provisioning_model(node: Node) -> str:
 
 
 def provisioning_label(node: Node, how: str) -> tuple[str, str] | None:
-    """The node's label that tells that it was bought so (`provisioning_model`): of whoever made it."""
+    """The node's label that tells that it was bought so (`provisioning_model`): of its maker."""
     known = ((key, str(node.labels[key]), bought) for key, bought in tables().bought.items() if key in node.labels)
     return next(((key, value) for key, value, bought in known if bought.get(value.lower()) == how), None)
 
@@ -296,7 +296,7 @@ def hami_cards(node: Node) -> tuple[int, ...]:
 
 
 def hami_memory_mib(node: Node) -> int:
-    """Memory of its smallest card that HAMi shares, MiB; 0 where nobody tells it (snapshots of before that was kept)."""
+    """Memory of its smallest card that HAMi shares, MiB; 0 where it is not told (snapshots of before that was kept)."""
     return min((memory for _, memory in _hami_register(node)), default=0)
 
 
@@ -327,14 +327,14 @@ def is_spot(node: Node) -> bool:
 
 
 def arrival_seconds(*, has_gpus: bool) -> float:
-    """Until a new node takes pods, where nobody says otherwise."""
+    """Until a new node takes pods, where nothing says otherwise."""
     return GPU_NODE_ARRIVAL_SECONDS if has_gpus else NODE_ARRIVAL_SECONDS
 
 
 def physical_gpus(node: Node) -> int | None:
     """Physical GPUs of a node, 0 without any; None where they are shared or split and no label tells their number.
 
-    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices, and of vGPU shares nobody tells how
+    The capacity counts shares: time-sharing and MPS multiply it, MIG replaces it by slices, and of vGPU shares nothing tells how
     many are of one card. The number is GKE's ``gke-accelerator-count`` or what NVIDIA's feature discovery counts
     (``nvidia.com/gpu.count``).
     """

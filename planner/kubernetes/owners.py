@@ -172,7 +172,7 @@ def unjudged(snapshot: Snapshot) -> tuple[Unjudged, ...]:
 
 
 def of_unknown_kinds(snapshot: Snapshot) -> tuple[Unjudged, ...]:
-    """Those of them whose kind is in no table, and whose pods hold GPUs: nobody knows when they go, or whether they come back."""
+    """Those of them whose kind is in no table, and whose pods hold GPUs: it is not known when they go, or whether they come back."""
     return tuple(one for one in unjudged(snapshot) if one.gpus and one.kind not in _UNPLAYED | _MODELLED)
 
 

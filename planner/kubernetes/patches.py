@@ -94,7 +94,7 @@ def of_apply(
     given: Object, applied: Object, live: Object, *, is_by_field: bool = False, has_whole_lists: bool = False
 ) -> Object:
     """The patch that ``kubectl apply`` sends for a manifest: what it says otherwise, and null for what was applied before and isn't in
-    it. What nobody applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
+    it. What was not applied (the API server's defaults, replicas of an autoscaler) is in neither, and stays.
 
     `applied`: field → the fields below it, or elements with their merge key (`inventory.last_applied`). `is_by_field`: as
     server-side apply does it, which takes away single fields, not what lies above them, and replaces what is atomic. Source:

@@ -138,7 +138,7 @@ class Templated(Record):
         means what nothing means; and the project's version whose CRD that is, "" of one that wasn't read
     notes : the same of annotations and labels, as `KnownNotes` has them; asked of those that its project, or one that it hangs on, reads
     stops : the annotation that takes its pods away, whatever it says, or as ``name=value``
-    scheduler : who places its pods where ``spec.schedulerName`` says nobody else; "" is whom the pods name
+    scheduler : who places its pods where ``spec.schedulerName`` names none; "" is whom the pods name
     refers : where it names the objects that its own fields are laid over, one after another
     assumes, where : what of its pods isn't counted, as a sentence without a full stop; only of such documents (None: of all)
     composes : what tells its pods where paths and counts don't; `sets` is empty then

@@ -103,7 +103,7 @@ def goes_with_its_node(pod: Pod) -> bool:
 
 
 def stays(pod: Pod) -> bool:
-    """Whether nothing should move the pod: nobody would make it anew, its owner says so, its data or devices are the node's.
+    """Whether nothing should move the pod: no controller would make it anew, its owner says so, its data or devices are the node's.
 
     Local PersistentVolumes bind it by their own node affinity, which placing it elsewhere finds.
     """

@@ -20,7 +20,7 @@ class CanaryStep(Record):
     Attributes
     ----------
     weight : percent of the traffic, or without a router of the pods
-    is_pause : it waits, for `pause_seconds`, or (None) for somebody who promotes it
+    is_pause : it waits, for `pause_seconds`, or (None) to be promoted
     scale_replicas, scale_weight, scale_matches : setCanaryScale's, which counts only with a router
     other : the name of a step that makes no pods of its own and takes a while: analysis, setHeaderRoute, …
     """
@@ -60,7 +60,7 @@ class Canary(Record):
 
 class BlueGreen(Record):
     """``spec.strategy.blueGreen``. `preview_replicas`: None for as many as there shall be. `promotes_itself`: without that it
-    waits for somebody, with `promotion_seconds` a while."""
+    waits to be promoted, with `promotion_seconds` a while."""
 
     preview_replicas: int | None = None
     abort_delay_seconds: float | None = None
@@ -86,7 +86,7 @@ class Progress(Record):
     stable, current, active : hashes of pod templates: what is promoted, what it goes to, whom a blue-green's service selects
     step : index of the canary's step; None where there are none
     weight : percent of the traffic that goes to the canary
-    is_paused : a pause step has begun, or a blue-green waits for its promotion; `was_resumed`: somebody ended it
+    is_paused : a pause step has begun, or a blue-green waits for its promotion; `was_resumed`: a user ended it
     is_aborted, is_promoted_fully, has_previewed : as the status has it (``abort``, ``promoteFull``, ``scaleUpPreviewCheckPoint``)
     """
 

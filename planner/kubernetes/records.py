@@ -849,7 +849,7 @@ class PersistentVolumeClaim(Record):
     phase: Word = ""
     selected_node: Word = ""  # of a claim being provisioned: the node it is for
     is_deleting: bool = False
-    is_new: bool = False  # a manifest brings it: whoever provisions volumes hasn't seen it yet
+    is_new: bool = False  # a manifest brings it: the provisioner of volumes hasn't seen it yet
 
     @property
     def access_modes(self) -> tuple[str, ...]:
@@ -1373,7 +1373,7 @@ class Snapshot:
     others: tuple[Workload, ...] = ()
     """Those that the reader may not see, by other names (`inventory.sight`): counted, never listed."""
     made: tuple[Workload, ...] = ()  # that another workload makes its pods through: a LeaderWorkerSet's StatefulSets
-    unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of kinds that nobody knows
+    unplayed: tuple[Unplayed, ...] = ()  # objects of kinds whose rollout isn't played, and of unknown kinds
     replica_sets: tuple[ReplicaSet, ...] = ()
     controller_revisions: tuple[ControllerRevision, ...] = ()
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = ()

@@ -19,7 +19,7 @@ _MEND = 'Give a number such as 1, or a share such as "25%"'
 
 
 def parse_share(text: str, *, where: str = "") -> int | str:
-    """``1`` or ``25%`` as somebody types it.
+    """``1`` or ``25%`` as a user types it.
 
     Raises
     ------

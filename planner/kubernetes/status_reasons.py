@@ -33,7 +33,7 @@ ROWS: Final = tuple(
 _WHOLE: Final = {(row.place, row.reason): row for row in ROWS}
 _BEGINNINGS: Final = tuple(row for row in ROWS if row.reason.endswith("*"))
 WORDS: Final = frozenset(row.reason for row in ROWS if " " not in row.reason and "*" not in row.reason)
-"""The reasons themselves, which are nobody's names."""
+"""The reasons themselves, which are no names."""
 RUNTIME_MESSAGES: Final = frozenset(row.reason for row in ROWS if row.place == "terminated" and row.outcome == "start")
 """Endings of containers that never ran: their message is the runtime's error, not what a program printed."""
 

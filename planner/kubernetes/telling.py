@@ -1,6 +1,6 @@
 """What a field of a record tells of the namespace its object is in, said on the field.
 
-`planner.inventory.sight` hides by it what somebody may not see, `planner.history.anonymous` gives other names by it. A text of
+`planner.inventory.sight` hides by it what a user may not see, `planner.history.anonymous` gives other names by it. A text of
 which nothing is said is a name and is replaced, so that a field that is added is hidden before anybody thinks of it.
 """
 
@@ -17,9 +17,9 @@ T = TypeVar("T")
 class Tells(Enum):
     """What a field tells."""
 
-    NOTHING = auto()  # the API's own words, nodes, digests: the same whoever's it is
-    INSIDE = auto()  # what a program is and how it fares: nobody else's business
-    SHARED_NAME = auto()  # of what is everybody's, such as a class; a secret where nobody seen has it
+    NOTHING = auto()  # the API's own words, nodes, digests: the same for every owner
+    INSIDE = auto()  # what a program is and how it fares: hidden from other namespaces
+    SHARED_NAME = auto()  # of what is everybody's, such as a class; a secret where no visible object has it
     NODE_KEY = auto()  # a node's label
     POD_KEY = auto()  # a pod's label
     UID = auto()
@@ -32,7 +32,7 @@ class Tells(Enum):
 
 
 class OneOf(frozenset[str]):
-    """The words that Headroom's reader writes into a field; any other is somebody else's."""
+    """The words that Headroom's reader writes into a field; any other is another's."""
 
 
 Word = Annotated[str, Tells.NOTHING]

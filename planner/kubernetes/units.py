@@ -30,7 +30,7 @@ class Offer(Record):
         return noun_of(self.resource, self.sharing, is_only=is_only, number=number, profile=self.profile)
 
     def called(self, model: str) -> str:
-        """What a line about it is called: ``T4``, ``T4, time slices``; the resource where nobody tells the model."""
+        """What a line about it is called: ``T4``, ``T4, time slices``; the resource where nothing tells the model."""
         if self.sharing is Sharing.WHOLE:
             return model or self.resource
         return ", ".join(filter(None, (model, self.noun(0))))
@@ -134,7 +134,7 @@ def card_by_card(snapshot: Snapshot, resources: Collection[str]) -> tuple[str, .
 @once_a_snapshot
 def parts_held(snapshot: Snapshot) -> Mapping[str, str]:
     """A resource of devices → what pods hold of parts of such devices by another name, ``100 of 400 koordinator.sh/gpu-core``:
-    of which devices nobody tells, so that as many may be less free."""
+    of unknown devices, so that as many may be less free."""
     offered = {node.name: node.allocatable for node in snapshot.nodes if any(map(_is_part, node.allocatable))}
     held: dict[tuple[str, str], int] = {}
     for pod in snapshot.pods if offered else ():

@@ -2,7 +2,7 @@
 
 A node's effective price (after negotiated discounts and sustained use) is split into GPUs, CPU and memory
 (`planner.pricing.cluster`). Of each part a pod bears the share of the node's allocatable amount that it requests, of GPUs that are
-shared by size (`planner.pricing.gpu_parts`); what nobody requests is idle, and what the system's own namespaces request is shared. Where more is requested than is
+shared by size (`planner.pricing.gpu_parts`); what is not requested is idle, and what the system's own namespaces request is shared. Where more is requested than is
 allocatable, the requests are what is divided by.
 
 Amounts are whole cents, rounded once for each line of the bill (who, bought in which way, for what): every line is right to
@@ -35,7 +35,7 @@ class Share(StrEnum):
 
     USED = "used"  # requested by pods
     SHARED = "shared"  # requested by the system's namespaces, for everybody
-    IDLE = "idle"  # requested by nobody
+    IDLE = "idle"  # not requested
     UNUSED = "unused commitment"  # paid, and covers no node
     UNKNOWN = "not known"  # the pods weren't seen
 

@@ -33,7 +33,7 @@ NAMESPACE, POOL, WORKLOAD, LABEL = "namespace", "pool", "workload", "label:"
 
 
 class NotIn(Record, kw_only=False):
-    """What somebody pays beside the nodes; `usd_per_month` None: the price isn't known."""
+    """What is paid beside the nodes; `usd_per_month` None: the price isn't known."""
 
     name: str
     usd_per_month: float | None
@@ -46,7 +46,7 @@ class ClusterBill(ClusterCost):
 
     by: str
     bill_usd_per_month: float | None  # after negotiated discounts and sustained use; None without any price
-    bill_idle: SplitCost | None  # what of the bill nobody requests, whole cents; None: as it, or the pods weren't seen
+    bill_idle: SplitCost | None  # what of the bill is not requested, whole cents; None: as it, or the pods weren't seen
     lines: tuple[AllocatedCost, ...]  # added up: used, shared, idle
     by_node: tuple[AllocatedCost, ...]  # the same a node
     resources: tuple[Resource, ...]  # the nodes with a price
@@ -139,7 +139,7 @@ def owned_by_node(book: PriceBook, snapshot: Snapshot) -> Mapping[str, OwnedComm
 
 
 def cost_cluster(book: PriceBook, snapshot: Snapshot) -> ClusterCost:
-    """The cluster's cost by pool and way of buying, and what nobody requests (`planner.pricing.cluster`), with the
+    """The cluster's cost by pool and way of buying, and what is not requested (`planner.pricing.cluster`), with the
     commitments that cover none of its nodes; worked out once, as the bill and what spot would save both stand on it."""
     return snapshot.derived.once(_cost, snapshot, book)
 
@@ -217,7 +217,7 @@ def _idle(lines: Iterable[AllocatedCost]) -> SplitCost:
 
 def _by_weight(lines: Iterable[AllocatedCost], by: str) -> Iterator[AllocatedCost]:
     """Idle and shared lines given to those of who uses the nodes, by what each of these bears; of a pool to its own. Whole cents, and the
-    same sum; where nobody uses them they stay."""
+    same sum; where no workload uses them they stay."""
     groups: dict[str, list[AllocatedCost]] = defaultdict(list)
     for line in lines:
         groups[line.name if by == POOL else ""].append(line)
@@ -265,7 +265,7 @@ def _unused(cost: ClusterCost) -> Iterator[AllocatedCost]:
 @once_a_snapshot
 def held_by_node(snapshot: Snapshot, by: str) -> dict[str, list[Held]] | None:
     """Node → what is requested on it, by whom; None where the pods weren't seen. The system's namespaces are shared,
-    whoever is asked for.
+    what is asked for.
 
     Made once a snapshot; don't change it.
 
@@ -328,7 +328,7 @@ def _not_in(snapshot: Snapshot, cost: ClusterCost) -> Iterator[NotIn]:
         if not usd_a_month or (
             cloud.version_has and versions and not any(cloud.version_has in version for version in versions)
         ):
-            continue  # nodes of a cluster that somebody else runs
+            continue  # nodes of another cluster
         fee = f"{cloud.name}'s management fee, {usd(usd_a_month)} a month for each cluster, {cloud.fee_is_less}"
         yield NotIn("cluster fee", usd_a_month, Text(fee))
     if snapshot.nodes:

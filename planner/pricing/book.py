@@ -145,7 +145,7 @@ def read_table(
     is_own : bool
         Whether these are the user's own prices, from which no negotiated discount is taken.
     is_checked : bool
-        Whether somebody has read every row before (those that come with the planner, in its tests): a machine's row is then
+        Whether every row was read before (those that come with the planner, in its tests): a machine's row is then
         read where it is asked for.
 
     Raises
@@ -392,7 +392,7 @@ class _Row:
 
 
 class Machines(Mapping[str, MachinePrice]):
-    """`MachinePrice.key` → price, of a table of which somebody has read every row before. Of thousands of rows a question needs
+    """`MachinePrice.key` → price, of a table with rows that were all read before. Of thousands of rows a question needs
     a few: a machine type's lines are taken apart where it is first asked for, and a row is read where it is itself.
 
     `text`: of which no line goes on in the next. A process that works something out is sent all of it (pickle).
@@ -410,7 +410,7 @@ class Machines(Mapping[str, MachinePrice]):
     def _of(self, machine_type: str) -> dict[str, MachinePrice | _Row]:
         lines = self._lines.get(machine_type)
         if lines is None:
-            return {}  # not kept: whoever names machines may name any number
+            return {}  # not kept: a caller who names machines may name any number
         if machine_type not in self._rows:
             cells = zip(lines, csv.reader((line for _, line in lines), strict=True), strict=True)
             rows = (_Row(one, self._at, self._where, number) for (number, _), one in cells)

@@ -1,9 +1,9 @@
-"""What a cluster costs a month, by node pool and way of buying, and what of it nobody has asked for.
+"""What a cluster costs a month, by node pool and way of buying, and what of it is not requested.
 
 How idle cost is counted. A node's price is split into GPUs, CPU and memory: the GPUs' own price; the rest between CPU
 and memory in the proportion of their unit prices. Of each part, the share of the node's allocatable amount that no
 bound pod requests is idle. So idle means *not requested*; what pods request and don't use is not in it. Bundled local
-SSD goes with CPU and memory. What the system reserves (capacity above allocatable) is not idle: nobody can request it.
+SSD goes with CPU and memory. What the system reserves (capacity above allocatable) is not idle: no pod can request it.
 
 OpenCost splits nodes in the same way, by CPU, RAM and GPU prices, and names the rest idle (`pkg/costmodel`).
 """

@@ -19,7 +19,7 @@ from planner.kubernetes.requests import pod_requests
 GPU_BILLIONTHS: Final = "billionths of the node's GPUs"  # no resource can be called so
 _WHOLE: Final = 1_000_000_000
 _MIG_SLICES: Final = re.compile(r"(?:\d+c\.)?(\d+)g\.")
-_SLICES_A_CARD: Final = 7  # where nobody tells how many cards the slices are of (A100, H100, H200, B200)
+_SLICES_A_CARD: Final = 7  # where it is not known how many cards the slices are of (A100, H100, H200, B200)
 _EACH: Final = ("volcano.sh/vgpu-",)  # what is asked beside a number of vGPUs is of each
 
 
@@ -84,7 +84,7 @@ def _part(node: Node, asked: Amounts) -> float:
         return _hami_part(node, asked)
     named = [name for name in _part_names(node) if asked.get(name)]
     shares = [name for name in once(node.allocatable) if is_gpu_resource(name) and asked.get(name)]
-    if not named:  # whole cards, or shares of which nobody says a size
+    if not named:  # whole cards, or shares of which nothing says a size
         return sum(asked[name] / node.allocatable[name] for name in shares)
     times = sum(asked[name] for name in shares) if named[0].startswith(_EACH) and shares else 1
     return max(asked[name] / node.allocatable[name] for name in named if node.allocatable[name]) * times

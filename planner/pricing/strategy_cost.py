@@ -52,7 +52,7 @@ class SpareTerms(Record):
     minimum_billed_seconds: float = MINIMUM_BILLED_SECONDS
     sustained_use_discount: float = 0.0  # share taken off a node that runs on demand all month
     own_usd_per_gpu_hour: float | None = None  # of a pool that doesn't buy on demand: what a node that it adds costs
-    usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nobody says
+    usd_per_pod_hour: float | None = None  # what an hour without one of the pods costs; None: nothing says
 
     def __post_init__(self) -> None:
         for field in fields(self):

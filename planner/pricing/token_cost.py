@@ -1,5 +1,5 @@
 """What a million tokens cost, by model and namespace, beside the bill: what the serving pods bear of it, and of that what was paid while
-they served none; with the other pods and with what nobody requests it adds up to the bill.
+they served none; with the other pods and with what is not requested it adds up to the bill.
 
 OpenCost has a cost per token since July 2026; ours is of the same cents as the bill (`planner.pricing.bill`).
 """

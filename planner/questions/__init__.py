@@ -25,7 +25,7 @@ class Entry(Record, kw_only=False):
     room, line : of the help and the README, what it answers; without a room it has no command
     called : how its command is called where it stands within another one: that one, and the options that ask for it instead
     named : its command, where that isn't called as the question is
-    doing : what is being done while somebody waits
+    doing : what is being done while a user waits
     tool : of which tool for agents it is an action; "" where it needs more than a snapshot and settings
     is_recorded : it needs no settings, and is asked of every snapshot that a store keeps
     """
@@ -57,21 +57,21 @@ INDEX: Final[Mapping[str, Entry]] = {
             doing="Both clusters are answered for and compared", tool="overview"),
     "plan": Entry("plan", ROLLOUTS, "The smallest set of changes after which every workload can roll out, in order, with cost.",
             "overview --plan", tool="overview"),
-    "peak": Entry("peak", ROLLOUTS, "Which rollouts complete at their autoscaler's maximum, and which only with fewer pods.",
+    "peak": Entry("peak", ROLLOUTS, "Rollouts at their autoscaler's maximum: those that complete, those with fewer pods only.",
             "rollout --peak", doing="Every rollout is played at its autoscaler's highest replicas", tool="rollout"),
     "overview": Entry("overview", NOW, "Would each workload's rollout finish if it changed now? GPUs by model.",
             doing="Every workload's rollout is played", is_recorded=True, tool="overview"),
     "in_flight": Entry("in_flight", ROLLOUTS, "Which rollouts are under way, since when; which make no progress.",
             "rollout --in-flight", tool="rollout"),
-    "review": Entry("review", OVER_TIME, "Look back: which rollouts there were, which hung, how long, why, and what ended it.", tool="overview"),
+    "review": Entry("review", OVER_TIME, "Look back: past rollouts, which hung, how long, why, and how it ended.", tool="overview"),
     "strategies": Entry("strategies", line="The update strategies that no other beats, and the recommended one.", tool="rollout"),
     "strategy_costs": Entry("strategy_costs", line="What each strategy costs a month in spare GPUs.",
             doing="Strategies are priced", tool="rollout"),
-    "certificate": Entry("certificate", line="All plans within the given levers that no other beats, or the proof that there is none.",
+    "certificate": Entry("certificate", line="All plans within the given levers that no other beats, or the proof of none.",
             doing="All plans within the levers are looked at", tool="rollout"),
     "capacity": Entry("capacity", CAPACITY, "Free capacity: what still fits, where, and what is stranded.",
             doing="What still fits is counted", is_recorded=True, tool="capacity"),
-    "seats": Entry("seats", CAPACITY, "Each GPU of each node: the pod that holds it, and which workload's next pod would fit.",
+    "seats": Entry("seats", CAPACITY, "Each GPU of each node: the pod on it, or the workload with a next pod for it.",
             "capacity --seats", is_recorded=True, tool="capacity"),
     "queues": Entry("queues", CAPACITY, "Kueue: why each workload is pending, what would admit it, and the effect of moving quota.",
             "capacity --queues", doing="Kueue's cycles are played", tool="capacity"),

@@ -54,7 +54,7 @@ def answer(snapshot: Snapshot, settings: CostsSettings, given: Given = NOTHING) 
 
 
 def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
-    """The lines and pools that are let through. What nobody holds and what all share stays; so do a label's values, which
+    """The lines and pools that are let through. What no pod holds and what all share stays; so do a label's values, which
     aren't one namespace's or pool's. The sums are the whole bill's."""
     if kept.is_all:
         return whole
@@ -76,7 +76,7 @@ def narrowed(whole: ClusterBill, kept: Kept) -> ClusterBill:
 
 
 def _idle(part: str, of: str = "idle") -> Callable[[Any], float | None]:
-    """What nobody requests of the bill, in all or of that part."""
+    """What is not requested of the bill, in all or of that part."""
     return lambda one: getattr(idle, part) if (idle := getattr(one, of)) else None
 
 

@@ -178,7 +178,7 @@ QUESTION: Final = Question(
         str(found.recorded),
     ),
     codes=_codes,
-    about="""What can be read of the cluster, what is missing, which answers that costs, and the exact rights to add.
+    about="""What can be read of the cluster, what is missing, the answers without it, and the exact rights to add.
 
     Exits 4 where something is missing that verdicts hang on.
     """,

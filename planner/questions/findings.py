@@ -50,7 +50,7 @@ class FindingsAnswer(Record):
 
 
 def answer(snapshot: Snapshot, settings: FindingsSettings, given: Given = NOTHING) -> FindingsAnswer:
-    """What every room finds; how old the snapshot is where somebody gives the time and it isn't meant to be old."""
+    """What every room finds; how old the snapshot is where the caller gives the time and it isn't meant to be old."""
     aged = () if given.now is None or given.is_embedded else checks.check_age(snapshot, given.now)
     every = dict.fromkeys([*aged, *(finding for source in SOURCES for finding in source(snapshot))])
     found = tuple(sorted(every, key=lambda finding: _RANK[finding.severity]))
@@ -107,8 +107,8 @@ QUESTION: Final = Question(
     answer=answer,
     facts=facts,
     listings=(_FINDINGS,),
-    about="""What is worth a person's attention: damaged and missing input, objects that contradict each other, restarts,
-    differences that explain trouble, risks of memory. The gravest first.
+    about="""What is worth a person's attention: damaged and missing input, contradictory objects, restarts,
+    differences behind trouble, risks of memory. The gravest first.
 
     Exits 0; --fail-on error,warning exits 5 when there is one.
     """,

@@ -1,4 +1,4 @@
-"""GPUs that pods hold and don't use: whose, since when, and what they cost; apart from those that nobody asked for."""
+"""GPUs that pods hold and don't use: whose, since when, and what they cost; apart from those that not asked for."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class MakeRoomSettings:
     )
     count: int = setting(1, least=1, most=500, is_everyday=True, help="How many places, with --shape or --until.")
     least: Least = setting(
-        Least.MOVES, help="What is to be the least: evictions, minutes that pods are missing, or what that costs."
+        Least.MOVES, help="What is to be the least: evictions, minutes without the pods, or their cost."
     )
     checkpoint_minutes: int | None = setting(
         None, least=1, most=100_000, help="How much of a Job's work a move loses at most, with --least cost; else all."

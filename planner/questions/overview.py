@@ -128,7 +128,7 @@ QUESTION: Final = Question(
     wants=(Want.POOLS,),
     about="""Every workload's own rollout if its template changed now, with everything else as it is; GPUs by model.
 
-    Exits 0 when the question is answered, 4 when nodes or pods are missing from the snapshot or a list that was refused
+    Exits 0 when the question is answered, 4 when nodes or pods are missing or a refused list
     leaves a workload unknown; --fail-on stuck exits 2 when a workload would get stuck, --fail-on unknown 4.
     """,
     states={verdict.value: status for verdict, status in EXIT.items() if verdict is not Verdict.COMPLETES},

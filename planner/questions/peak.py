@@ -108,7 +108,7 @@ QUESTION: Final = Question(
     ),
     listings=(_WORKLOADS,),
     notes=lambda answer: [f"{answer.not_asked:,} more are scaled and weren't asked"] if answer.not_asked else [],
-    about="""Which rollouts go at their autoscaler's highest replicas, and which only while there are few pods.
+    about="""Rollouts at their autoscaler's maximum: those that complete, those with fewer pods only.
 
     HorizontalPodAutoscalers and KEDA's ScaledObjects are read. One workload by itself: headroom rollout --at highest.
     """,

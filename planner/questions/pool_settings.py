@@ -17,5 +17,5 @@ class PoolSettings(Record):
     )  # fmt: skip
 
     def known(self, given: Given) -> tuple[PoolLimits, ...]:
-        """All limits that somebody told."""
+        """All given limits."""
         return (*given.limits, *self.limits)

@@ -28,7 +28,7 @@ from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import EMPTY, FrozenMap, Snapshot
 from planner.rollout.answers import Verdict
 
-if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by whoever gives it
+if TYPE_CHECKING:  # what may be given beside a snapshot is loaded by its giver
     from planner.history.levels import History
     from planner.inventory.cadvisor import NodeMemoryStats
     from planner.inventory.gpu_use import GpuUse
@@ -55,7 +55,7 @@ EXIT: Final = {
 
 
 class Given(Record):
-    """What was given beside the snapshot. Whatever nobody gave is unknown, and so is what hangs on it."""
+    """What was given beside the snapshot. What is not given is unknown, and so is what hangs on it."""
 
     limits: tuple[PoolLimits, ...] = ()  # how far node pools may grow, from files and clouds
     book: PriceBook | None = None

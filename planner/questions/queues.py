@@ -76,7 +76,7 @@ QUESTION: Final = Question(
             Column("since_seconds", heading="since", words=lambda one: moment(one.since_seconds) if one.since_seconds else "not known"))),
     ),
     notes=lambda found: found.assumed,
-    about="""Kueue's queues: what each uses of its flavors, who waits, at which place and for what, and whom Kueue would evict.
+    about="""Kueue's queues: the use of each flavor, the pending workloads with their place and reason, and the workloads to evict for them.
 
     Played by Kueue's own rules, cycle after cycle; what isn't modelled (topologies, checks) is said to be not known.""",
     hangs_on=NEEDED, wants=(Want.RUNS,),

@@ -19,7 +19,7 @@ def answer(snapshot: Snapshot, _settings: ReviewSettings, _given: Given = NOTHIN
 QUESTION: Final = Question(
     name="review", settings=ReviewSettings, answer=answer, figures=FIGURES, listings=(ROLLOUTS,), hangs_on=(NODE.name, POD.name),
     parts_hang_on=(REPLICA_SET.name,), lists=tuple(kind.name for kind in ROLLING),
-    about="""Which rollouts there were, which hung, how long, why, and what ended it; from what remains in a snapshot.
+    about="""Past rollouts: which hung, how long, why, and how it ended; from what remains in a snapshot.
 
     Conditions, revisions, the pods' own times and events are read. What none of them shows is "not seen".
     """,

@@ -77,7 +77,7 @@ def answer(snapshot: Snapshot, settings: SavingsSettings, given: Given = NOTHING
     InputError
         When the workload isn't there, values are impossible, or a filter is given where one workload is asked for.
     NotKnownError
-        When nobody gives a price for it, or for any node; `TooLargeError` when its months cost too much work.
+        When there is no price for it, or for any node; `TooLargeError` when its months cost too much work.
     """
     if settings.workload and not settings.filter.is_empty:
         raise InputError("it lists workloads, and one is asked for", where="filter", mend="Take one of the two away")
@@ -378,8 +378,8 @@ QUESTION: Final = Question(
     codes=lambda answer: rows.codes(answer.detail.suitability) if answer.detail else {},
     about="""Is a workload fit for spot, and what would it really save? Without --workload: what would the whole cluster save?
 
-    For the cluster: which workloads move, which nodes then go and which spot nodes come (on demand = kept + freed), in the
-    order in which to move them, and who bears what before and after. For one workload, lost work, restarts and hours without capacity come off the saving, which is given as a band over simulated months.
+    For the cluster: the workloads to move, in order, the freed nodes and the new spot nodes (on demand = kept + freed).
+    Each owner's cost stands beside them, before and after. For one workload, lost work, restarts and hours without capacity come off the saving. It is given as a band over simulated months.
     Every assumption has an option; what isn't given comes from the cluster and the price book. Exits 0, and 4 where
     no price is given.
     """,

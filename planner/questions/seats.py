@@ -96,7 +96,7 @@ QUESTION: Final = Question(
     settings=SeatsSettings,
     answer=answer,
     listings=(_NODES, _SEATS),
-    about="Nodes with GPUs as rows of seats: the pod that holds each, by requests of bound pods, and which workload's next pod would fit.",
+    about="Nodes with GPUs as rows of seats: the pod on each, by requests of bound pods, or the workload with a next pod for it.",
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),
 )

@@ -1,4 +1,4 @@
-"""What one loss would break: each node, zone, rack and pool's spot nodes lost at once, and the least spare that mends it."""
+"""What one loss would break: each node, zone, rack and pool's spot nodes lost at once, and the least spare that prevents it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ QUESTION: Final = Question(
     codes_file="manifests",
     about="""What breaks if a node, a zone, an NVLink or rack domain or all spot nodes of a pool fail at once.
 
-    Which pods stay pending, how long the others take, which are preempted, how many nodes may fail together, and the cheapest spare.""",
+    The pods that stay pending, the minutes of the others, preempted pods, how many nodes may fail together, and the cheapest spare.""",
     wants=(Want.POOLS, Want.PRICES),
     hangs_on=(NODE.name, POD.name),
     lists=tuple(kind.name for kind in ROLLING),

@@ -181,8 +181,8 @@ QUESTION: Final = Question(
     listings=(_CLUSTERS,),
     about="""Where would this fit? Pods of a shape, or what a manifest makes, against each CLUSTER: verdict, room, price.
 
-    Where it fits comes first, of those the cheapest. --node-pools are of the first CLUSTER. Exits 0 where it fits
-    somewhere, 2 where it fits nowhere, 3 where a pool has to grow, 4 where it isn't known.
+    Where it fits comes first, of those the cheapest. --node-pools are of the first CLUSTER. Exit status: 0 fits
+    somewhere, 2 fits nowhere, 3 a pool has to grow, 4 not known.
     """,
     wants=(Want.MANIFEST, Want.OTHERS, Want.POOLS, Want.PRICES),
     stands=lambda answer: answer.clusters[0].verdict is not Verdict.UNKNOWN,

@@ -1,7 +1,7 @@
 """All plans within the levers, the cheapest to do first, and of them those that nothing beats.
 
 What can't be worth having isn't played: a plan whose bound is no better than one that was found, and one in which a knob is turned
-that changes nothing (a quota that refuses nobody). A budget of work ends it, counted and not timed.
+that changes nothing (a quota that refuses no pod). A budget of work ends it, counted and not timed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Found(Record):
     played : of them those that were played
     total : plans there are within the levers
     is_whole : all were looked at
-    unsure : plans that chance decides, or somebody else may, and that might be worth having
+    unsure : plans that chance decides, or another controller may, and that might be worth having
     is_refused : the API server takes no new pod, whatever is pulled
     """
 
@@ -130,7 +130,7 @@ class _Search:
 
     def _look(self, plan: Plan) -> None:
         if plan.quota and self._without_quota.get(replace(plan, quota=0)):
-            return  # nobody was refused without it
+            return  # no pod was refused without it
         if self._makes_none(plan):
             return
         bound = self.player.bound(plan)
@@ -184,7 +184,7 @@ def _by_itself(plan: Plan) -> Plan:
 
 
 def _ease(one: Outcome) -> tuple[float, ...]:
-    """What is easiest to agree to first: no money, nobody else disturbed, no downtime."""
+    """What is easiest to agree to first: no money, no other workload disturbed, no downtime."""
     money = float(sum(one.plan.nodes)) if one.usd is None else one.usd
     lowest = (-number for number in one.lowest)
     return (money, one.disturbed, one.left, one.down_seconds > 0, *lowest, one.seconds, *one.costs)

@@ -1,6 +1,6 @@
 """Limits of the searches for ways out: how far each goes, and what is said where it ends. No search in this room has another.
 
-"None exists" and "proven" are withheld where a limit was reached: whoever searches asks `Limit.reached` and hands the words on.
+"None exists" and "proven" are withheld where a limit was reached: a search asks `Limit.reached` and hands the words on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Devices for the ResourceClaims of a manifest's pods where nobody gave a cluster: as many on a node as its pods ask for, each such that the
+"""Devices for the ResourceClaims of a manifest's pods without a cluster: as many on a node as its pods ask for, each such that the
 CEL selectors of its request and its DeviceClass select it.
 
 A device is made of what the selectors compare with constants, and is then put to them: one that they don't select is none, and the claim

@@ -231,7 +231,7 @@ def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | 
 
 
 def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
-    """Without pods that controllers make until the cluster is at rest (of what is preempted): nobody knows their names yet."""
+    """Without pods that controllers make until the cluster is at rest (of what is preempted): their names aren't known yet."""
     today, pods = {pod.uid for pod in snapshot.pods}, cluster.snapshot.pods
     weights = {number: weight for number, weight in found.weights.items() if pods[number].uid in today}
     new = len(found.weights) - len(weights)
@@ -353,7 +353,7 @@ def _of_queue(snapshot: Snapshot, one: Revision) -> tuple[str, bool]:
 
 
 def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
-    """So many more pods that wait for a place, and push nobody out."""
+    """So many more pods that wait for a place, and preempt no pod."""
     made = list[Pod]()
     for pod, number in places:
         spec = replace(pod.spec, preemption_policy="Never")

@@ -1,4 +1,4 @@
-"""The least that makes every workload rollable: strategies, quotas, an order, what others lend for a while, moves, nodes."""
+"""The least that makes every workload able to roll out: strategies, quotas, an order, what others lend for a while, moves, nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SEARCH: Final = "the search for a plan"  # what a doubt is about that says what 
 
 
 class Left(Record):
-    """A workload that the plan doesn't make rollable, and why."""
+    """A workload that the plan doesn't make able to roll out, and why."""
 
     workload: str
     verdict: Verdict
@@ -49,7 +49,7 @@ class Turn(Record):
 class PlanAnswer(Record):
     """The plan. `ready_now`, `ready_free`, `ready_all`: workloads that can be rolled out within the budgets today, with what
     costs nothing, and with all of the plan; `unknown`: of how many that isn't known. `at_least_nodes`, `at_least_usd`: no plan that makes
-    the same workloads rollable has fewer nodes, or costs less a month (`planner.capacity.least_nodes`)."""
+    the same workloads able to roll out has fewer nodes, or costs less a month (`planner.capacity.least_nodes`)."""
 
     sentence: Text
     total: int

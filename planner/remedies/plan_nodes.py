@@ -221,7 +221,7 @@ class SpareNodes:
 
     @cached_property
     def uncounted(self) -> tuple[str, ...]:
-        """Kinds without which nobody knows who leaves his room to others."""
+        """Kinds without which are not known who leaves his room to others."""
         vertical = ("VerticalPodAutoscaler",) if "VerticalPodAutoscaler" in self.state.snapshot.other_kinds else ()
         return (*filter(self.state.snapshot.lacks, COUNTING), *vertical)
 

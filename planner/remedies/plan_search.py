@@ -43,7 +43,7 @@ class FreeMeasures:
         self.state = state
         self._sought_in_vain: dict[Same[Cluster], set[Hashable]] = {}
         self._ahead: tuple[Cluster | None, dict[str, _Changed | None]] = None, {}  # strategies, of a cluster
-        self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of whoever is alike in a cluster
+        self._found_before: dict[Hashable, _Changed | None] = {}  # strategies, of what is alike in a cluster
 
     def look_ahead(self, wanting: Sequence[str]) -> None:
         """Their other strategies, in parts."""
@@ -133,7 +133,7 @@ class FreeMeasures:
                 return
 
     def who_lends(self, wanting: Sequence[str]) -> list[tuple[str, list[Change]]]:
-        """What others feel that lend, of each workload; moves come before that. In a large cluster nobody is asked any more once nobody
+        """What others feel that lend, of each workload; moves come before that. In a large cluster no workload is asked any more once none
         could for so many in a row."""
         loans, in_vain = [], 0
         is_large = self.state.world.cluster.node_count > limits.LARGE_CLUSTER.most
@@ -245,7 +245,7 @@ class FreeMeasures:
             self.state.take(key, [*found[1], order_measure(key, first, self.state.share)])
 
     def _who_only_waits(self, key: str) -> list[Workload]:
-        """Others none of whose pods is on a node, so that scaling them down for a while disturbs nobody."""
+        """Others none of whose pods is on a node, so that scaling them down for a while disturbs no pod."""
         cluster, known = self.state.world.cluster, workloads_by_key(self.state.world.cluster)
         waiting = dict.fromkeys(workload_keys(cluster.snapshot)[cluster.snapshot.pods[i].uid] for i in cluster.waiting)
         others = (known[one] for one in waiting if one in known and one != key and one not in self.state.turns)

@@ -65,7 +65,7 @@ class PlanState:
         self._share_done = 0.0
         self._grown = lru_cache(maxsize=limits.GROWN.most)(grown_by)
         self.seen = lru_cache(maxsize=limits.GLANCES.most)(glance)  # who is asked for lenders is asked for nodes next
-        self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for whoever is alike
+        self._in_vain: set[Hashable] = set()  # searches of ways out that found none, in a cluster, for what is alike
 
     def tell(self, doing: str, share: float) -> None:
         """What is done now; what is done again later doesn't take the share back."""
@@ -82,7 +82,7 @@ class PlanState:
         return self.states[key].verdict is Verdict.STUCK and self.states[key].reason in GROWING_REASONS
 
     def others_ready(self) -> list[str]:
-        """Who can be rolled out by himself, and isn't in turn yet."""
+        """Workloads that can roll out on their own, and aren't in turn yet."""
         return [one for one in self.states if self.is_ready(one) and one not in (*self.world.loans, *self.turns)]
 
     def with_strategy(self, key: str, strategy: Strategy) -> Change | None:
@@ -93,7 +93,7 @@ class PlanState:
         return with_all(self.world, changes).state(key).keeps(self.share)
 
     def adopt(self, measure: Measure, effect: Effect, keys: Sequence[str]) -> None:
-        """Take a measure; `keys` are the workloads whose rollout it may mend, in the order of all."""
+        """Take a measure; `keys` are the workloads whose rollout it may help, in the order of all."""
         lacking = [key for key in keys if not self.is_ready(key)]
         self.world = effect(self.world)
         self.states.update(self.world.states(keys))
@@ -101,7 +101,7 @@ class PlanState:
         self.taken.append((replace(measure, makes=makes), effect))
 
     def take(self, key: str, changes: Iterable[Change]) -> None:
-        """Adopt what is done for one workload, and look whom else it may mend."""
+        """Adopt what is done for one workload, and look which others it may help."""
         space = key.split("/")[1]
         for measure, effect in changes:
             keys = [key]

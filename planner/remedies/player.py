@@ -140,7 +140,7 @@ class Player:
     @cached_property
     def _is_plain(self) -> tuple[bool, ...]:
         """Of each change, whether it is a Deployment's, all of whose pods are Ready, that gets a new template and nothing else, with
-        nobody waiting who could preempt them."""
+        no pod waiting who could preempt them."""
         cluster, found = self.case.cluster, list[bool]()
         for place, revision in enumerate(self.case.revisions):
             before, after = revision.before, revision.after
@@ -220,7 +220,7 @@ class Player:
         return bool(moved(self.case.cluster, self.case.revisions, self.case.run, seed=self.case.seed))
 
     def _is_short(self, plan: Plan, cluster: Cluster) -> bool:
-        """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan mends that adds none."""
+        """Whether the nodes couldn't hold all new pods even with nothing else on them, which no plan helps there adds none."""
         key = (plan.moves, plan.quota, plan.nodes)
         if len(self.case.revisions) != 1:
             return False
@@ -258,7 +258,7 @@ class Player:
 
     @cached_property
     def is_refused(self) -> bool:
-        """Whether the API server takes no new pod of a change, however large quotas are: no lever mends that."""
+        """Whether the API server takes no new pod of a change, however large quotas are: no lever helps there."""
         wanted = [r for r in self.case.revisions if r.has_new_template and r.placed is None and r.after.pods_wanted]
         if all(r.after.key in self.case.run.new_shapes for r in wanted):
             return False

@@ -63,7 +63,7 @@ def least(
         return ()
 
     def of(one: Outcome) -> Iterator[Least]:
-        """None where it keeps too few Ready, or somebody who lends isn't given back."""
+        """None where it keeps too few Ready, or a lender isn't given back."""
         is_enough = one.lowest[0] >= enough(share, revision.after.pods_wanted)
         if is_enough and all(one.run is not None and is_given_back(one.run, *pair) for pair in one.lent):
             yield Least(

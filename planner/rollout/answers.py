@@ -172,7 +172,7 @@ class Remedy(Record):
     extra_nodes: int = 0
     node_template: str = ""  # a node like those it adds
     is_kept: bool = False  # whether any of `kept_nodes`
-    kept_nodes: int = 0  # of those it adds: that have pods at the end, whoever's, which find no other place
+    kept_nodes: int = 0  # of those it adds: that have pods at the end, of any workload, which find no other place
     arrival_seconds: float = 0.0  # of `seconds`: until those nodes take pods
     price: Text = NO_WORDS  # of those nodes; `usd_per_month` of those that stay, or of all; `usd_per_rollout` of those that go again
     usd_per_month: float | None = None
@@ -195,7 +195,7 @@ class VolumeCure(Record):
 
 
 RUNS: Final = 50
-"""Placements that are tried at most where nobody asks for another number."""
+"""Placements that are tried at most where is not asked for another number."""
 
 
 class Extremes(Record):
@@ -313,7 +313,7 @@ class Cutoff(Record):
 class WorkloadRollout(WorkloadOutcome):
     """One workload's part of a rollout."""
 
-    headline: Text  # a dozen words for whoever decides, without the verdict
+    headline: Text  # a dozen words for the person who decides, without the verdict
     replicas: int
     max_surge: int  # as rounded by the controller; 0 for kinds without
     max_unavailable: int
@@ -348,7 +348,7 @@ class WorkloadRollout(WorkloadOutcome):
 
 
 class Placement(Sequence[tuple[str, str, str]]):
-    """Where pods are in the end, worked out when it is read: mostly nobody asks for more than the verdict."""
+    """Where pods are in the end, worked out when it is read: mostly is not asked for more than the verdict."""
 
     def __init__(self, places: Callable[[], tuple[tuple[str, str, str], ...]]) -> None:
         self._work: Callable[[], tuple[tuple[str, str, str], ...]] | None = places
@@ -384,7 +384,7 @@ class RolloutResult(RolloutOutcome):
     """The answer to one scenario; `workloads` has one entry per changed workload, in the order of the changes. `doubts`: all that it
     isn't sure of; an error beside a verdict that passes, and "proven" beside a doubt of the verdict, are no answers."""
 
-    headline: Text  # a dozen words for whoever decides, without the verdict
+    headline: Text  # a dozen words for the person who decides, without the verdict
     but: Text = NO_WORDS  # what may decide otherwise: so its sentence ends
     workloads: tuple[WorkloadRollout, ...]
     ticks: int

@@ -81,7 +81,7 @@ class Attachments:
             self.leave(pod)
 
     def keep(self, nodes: Iterable[int]) -> None:
-        """These nodes go: nobody says there that a volume is unmounted, which stays attached for some minutes."""
+        """These nodes go: nothing says there that a volume is unmounted, which stays attached for some minutes."""
         for volume in (
             one for node in nodes for pod in self._pods.on(node) for one in self._volumes.held(pod.shape.storage)
         ):
@@ -149,7 +149,7 @@ class Attachments:
         return {node for node in self._nodes[key] if not self._wants[key].get(node) and not self._keeps(node)}
 
     def _keeps(self, node: int) -> bool:
-        """Whether nobody says there that a volume is unmounted, and it stays attached for some minutes."""
+        """Whether nothing says there that a volume is unmounted, and it stays attached for some minutes."""
         return (node in self._gone or node in self._pods.silent) and node not in self._out_of_service
 
     def _want(self, pod: LivePod, volumes: Iterable[Attached]) -> None:

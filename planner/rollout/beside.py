@@ -121,7 +121,7 @@ def _look(cluster: Cluster, bound: Bound | None) -> _Others:
 
 
 def _pushes(cluster: Cluster, shape: Shape, nodes: BoolArray) -> bool:
-    """Whether it may preempt somebody on these nodes."""
+    """Whether it may preempt a pod on these nodes."""
     return shape.may_preempt and bool(cluster.requested_below(shape.priority)[PODS_ROW, nodes].any())
 
 
@@ -194,7 +194,7 @@ def _evicted(cluster: Cluster) -> tuple[tuple[str, Shape], ...]:
 
 
 def untold(cluster: Cluster, workload: Workload) -> tuple[InFlight, ...]:
-    """Those of whom nobody knows where they are going, with pods on nodes where the workload's may go."""
+    """Those not known where they are going, with pods on nodes where the workload's may go."""
     found = [one for one in in_flight(cluster) if one.is_untold and one.key != workload.key]
     if not found:
         return ()
@@ -272,7 +272,7 @@ def _has_room(cluster: Cluster, others: _Others, met: BoolArray, workload: Workl
     """Whether each pod of the change finds a node wherever the others put theirs.
 
     A pod takes at most as many places from the change as the greatest share of it in what one of the change's pods asks for.
-    Nobody may push the change's pods out, or others whose pods then come to its nodes, keep them away by a term, or use up a
+    None may push the change's pods out, or others whose pods then come to its nodes, keep them away by a term, or use up a
     quota before them.
     """
     if (met & others.push).any():

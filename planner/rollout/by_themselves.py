@@ -47,7 +47,7 @@ from planner.scheduling.cluster import Cluster, once_a_cluster
 
 
 class Bound(StrEnum):
-    """Of what metrics may make of the replicas; and whoever may begin pods by itself has begun them."""
+    """Of what metrics may make of the replicas; and those that may begin pods by itself has begun them."""
 
     LOWEST = "lowest"
     HIGHEST = "highest"
@@ -144,7 +144,7 @@ def _unread_schedules(snapshot: Snapshot) -> Iterator[Coming]:
 
 
 def _on_cordoned(snapshot: Snapshot) -> Iterator[int]:
-    """Places of pods on nodes that are cordoned, and that nobody is known to take away: whoever cordoned one may drain it."""
+    """Places of pods on nodes that are cordoned, and that nothing is known to take away: the user who cordoned one may drain it."""
     nodes = {node.name for node in snapshot.nodes if node.is_cordoned and not (leaves(node) or _expels(node))}
     for place, pod in enumerate(snapshot.pods) if nodes else ():
         if pod.node_name in nodes and pod.holds_room and pod.deleted_at is None:
@@ -241,8 +241,8 @@ def _put_out(cluster: Cluster) -> dict[int, str]:
 
 
 def _put_out_unplayed(cluster: Cluster) -> Iterator[int]:
-    """Of those pods who isn't played to be evicted: not from silent nodes or by `tolerationSeconds`, where the time is known, unless nobody
-    plays their owner."""
+    """Of those pods who isn't played to be evicted: not from silent nodes or by `tolerationSeconds`, where the time is known, unless their
+    owner is not played."""
     silent = {cluster.node_names[place] for place in silent_nodes(cluster)}
     for place in _put_out(cluster):
         pod = cluster.snapshot.pods[place]
@@ -267,7 +267,7 @@ def recovering(cluster: Cluster) -> tuple[int, ...]:
 def may_take(node: Node, spec: PodSpec, asks: Iterable[str] = ()) -> bool:
     """Whether nothing keeps such pods off the node but what may be over by itself: it isn't Ready, or is tainted by the node lifecycle
     controller or its cloud's (`pkg/controller/nodelifecycle`, `cloud-provider/api/well_known_taints.go`), a start, an end or a cordon
-    that whoever said so may take back, or its device plugin offers less than it has of one of `asks`."""
+    that the one who said so may take back, or its device plugin offers less than it has of one of `asks`."""
     hard = [taint for taint in node.taints if taint.effect != "PreferNoSchedule"]
     others = [taint for taint in hard if not _is_for_a_time(taint.key)]
     is_out = (
@@ -298,7 +298,7 @@ def comes_up(node: Node, resource: str) -> float:
 
 
 def leaves(node: Node) -> bool:
-    """Whether somebody is taking the node away, or may."""
+    """Whether a cloud or a user is taking the node away, or may."""
     return node.is_deleting or may_go(node)
 
 

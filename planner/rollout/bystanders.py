@@ -1,6 +1,6 @@
 """Waiting pods that a rollout never meets: they may be left where they wait, and only what it meets is played.
 
-They wait for nodes on which nothing of the rollout is or can go, push nobody out, and no disruption budget speaks of them:
+They wait for nodes on which nothing of the rollout is or can go, preempt no pod, and no disruption budget speaks of them:
 wherever they go, the rollout goes the same. What only the run shows (who was pushed out, where those go who take their
 place, whom their terms speak of) is looked at after it.
 """

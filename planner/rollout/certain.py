@@ -1,7 +1,7 @@
 """Rollouts whose course is certain without simulating every pod: interchangeable pods, counted instead of placed.
 
 Holds for a new revision of the same size as the old one, of a shape that only static filters and resources judge, with
-nobody else waiting for the same nodes: every pod then takes exactly one seat wherever it goes (see
+no other pod waiting for the same nodes: every pod then takes exactly one seat wherever it goes (see
 `planner.rollout.ties`), so numbers are enough. What isn't of that kind gets None, and is simulated.
 """
 
@@ -57,7 +57,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     pods = _old_pods(cluster, workload)
     if pods is None or cluster.remember(_is_stirred):
         return None
-    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):  # of those nobody's pods go
+    if any(not in_flight.is_held_up for in_flight in beside(cluster, [workload])):  # no pods of those go
         return None
     if evictions_met(cluster, [workload]):
         return None
@@ -271,7 +271,7 @@ def _apart_demands(cluster: Cluster) -> list[_Demand]:
 
 def _is_stirred(cluster: Cluster) -> bool:
     """Whether some waiting pod may do more than take a place: nodes can't be judged one by one for it, or it could preempt
-    already, and whoever made the pods that go makes others."""
+    already, and the controller of the pods that go makes others."""
     free = (cluster.allocatable - cluster.requested).T
     every = np.arange(cluster.node_count)
     return not all(shape.is_simple for shape in cluster.remember(_apart)) or any(

@@ -70,7 +70,7 @@ class Brought(Record):
 class Option(PlayedStrategy):
     """A strategy that completes. `usd_per_month`: of its spare GPUs, None where there is no price. `is_best`: nothing beats
     it; `score`: less is better, of those only. `brought`: what an autoscaler that is awake does meanwhile, None where it
-    wasn't asked or nobody says how far pools grow."""
+    wasn't asked or nothing says how far pools grow."""
 
     usd_per_month: float | None = None
     is_best: bool = False

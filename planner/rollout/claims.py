@@ -22,7 +22,7 @@ class Claims:
     Parameters
     ----------
     let_in : called with a pod that waited for a claim which is made now
-    freed : called with a pod that is gone and had no node, when nobody uses its claims any more
+    freed : called with a pod that is gone and had no node, when no pod uses its claims any more
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ AFTER_RETRY_MS = (
     5_400.0  # nothing done for so long after a retry that brought something: a pod that starts takes longer
 )
 LONGEST_RETRY_MS = 1_000_000.0  # client-go `DefaultTypedControllerRateLimiter`: from 5 ms doubled, up to 1,000 s
-PATIENCE_MS = LONGEST_RETRY_MS + QUIET_MS  # whoever was refused has tried once more by then: nothing comes any more
+PATIENCE_MS = LONGEST_RETRY_MS + QUIET_MS  # what was refused has tried once more by then: nothing comes any more
 
 
 class Controller:

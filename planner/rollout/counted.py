@@ -3,7 +3,7 @@
 Its first moment is played, since there controllers race: how many pods are made before others act. From then on nothing
 moves but the Deployment's own pods. Each that starts is Ready a step later, each that ends is gone, and what that lets
 the Deployment do doesn't hang on which pod is first (`DeploymentController.course`). So 10,000 steps are 10,000 times some
-numbers. Where the pods are is nobody's question but of who reads the placement: then it is played on (`Run.played_on`).
+numbers. Where the pods are has no owner question but of who reads the placement: then it is played on (`Run.played_on`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Remainder(Record, eq=False):
 
 
 def remainder(simulation: Simulation, workload: Workload, controller: RolloutController) -> Remainder | None:
-    """From this quiet moment on, where that is certain and nobody but `controller` has anything to do."""
+    """From this quiet moment on, where that is certain and none but `controller` has anything to do."""
     pods, cluster, owners = simulation.pods, simulation.cluster, controller.owners()
     is_alone = simulation.controllers.keys() <= {controller.key, *owners} and not (
         pods.maturing or simulation.refusals or simulation.preempted or simulation.clock.next_retry

@@ -84,7 +84,7 @@ def check_answer(*, passes: bool, is_called_proven: bool, doubts: Sequence[Doubt
     Raises
     ------
     ValueError
-        For such a one: whoever made it has to decide which of the two is true.
+        For such a one: its maker has to decide which of the two is true.
     """
     if passes and has_error(findings):
         raise ValueError(f"an answer that passes holds an error: {[one.code for one in findings]}")

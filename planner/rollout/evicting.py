@@ -31,7 +31,7 @@ class _Budget:
 
 
 class Evictor:
-    """Somebody who asks for `wanted` pods to be evicted, again each time all has come to rest.
+    """A user who asks for `wanted` pods to be evicted, again each time all has come to rest.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Evictor:
 
 
 def take_away(simulation: Simulation, pod: LivePod) -> None:
-    """The pod is deleted, and whoever owns it makes another; a Job unless it has lost too many."""
+    """The pod is deleted, and its owner makes another; a Job unless it has lost too many."""
     simulation.delete(pod)
     known = simulation.controllers.get(pod.owner)
     if isinstance(known, JobController):

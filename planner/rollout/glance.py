@@ -162,7 +162,7 @@ def nodes_with_pods(cluster: Cluster, workload: Workload) -> set[int]:
 
 
 def held_by_unknown(snapshot: Snapshot) -> tuple[Finding, ...]:
-    """Who holds GPUs though nobody knows its kind: they are counted as held, and whether they go is its controller's to say."""
+    """Who holds GPUs though its kind is not known: they are counted as held, and whether they go is its controller's to say."""
     some = of_unknown_kinds(snapshot)
     if not some:
         return ()

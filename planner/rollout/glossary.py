@@ -9,7 +9,7 @@ from typing import Final
 from planner.ground.beside import table_beside
 
 TERMS: Final[dict[str, str]] = json.loads(table_beside(__name__, "glossary.json"))
-"""Every term by the alphabet, and what it means in a sentence or two, for somebody who doesn't run Kubernetes."""
+"""Every term by the alphabet, and what it means in a sentence or two, for a user who doesn't run Kubernetes."""
 
 
 def as_markdown() -> str:

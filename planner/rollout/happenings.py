@@ -1,4 +1,4 @@
-"""What somebody does to the cluster while a rollout goes on: nodes come and go, a Job ends, gates and quotas change."""
+"""What a user does to the cluster while a rollout goes on: nodes come and go, a Job ends, gates and quotas change."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def evictor(simulation: Simulation, one: Happening) -> Evictor | None:
     """Who goes on asking for the event's pods to be evicted; None where it evicts none."""
     if one.drains:
         wanted = on_nodes(simulation.cluster.node_index[name] for name in one.drains)
-        # nobody is evicted any more from a node that takes pods again
+        # no pod is evicted any more from a node that takes pods again
         return Evictor(
             simulation, lambda now: [pod for pod in wanted(now) if CORDON in now.state.closed.get(pod.node, ())]
         )
@@ -77,7 +77,7 @@ def evictor(simulation: Simulation, one: Happening) -> Evictor | None:
 
 
 def is_emptied(simulation: Simulation, names: Sequence[str]) -> bool:
-    """Whether nobody is on these nodes any more but those that ``kubectl drain`` leaves there."""
+    """Whether no pod is on these nodes any more but those that ``kubectl drain`` leaves there."""
     on = (pod for name in names for pod in simulation.pods.on(simulation.cluster.node_index[name]))
     return all(kind_in(pod.owner).is_per_node for pod in on)
 
@@ -175,7 +175,7 @@ def _delete_by_force(simulation: Simulation, names: Sequence[str]) -> None:
 
 
 def hear(simulation: Simulation) -> None:
-    """Whoever waits looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
+    """A pending pod looks again, a ReplicaSet whose pods a quota refused too: in a cluster up to 1,000 s later."""
     retry_refused(simulation)
     simulation.rouse(simulation.cluster.remember(filler))
 
@@ -257,7 +257,7 @@ def is_called(name: str, pod: str, owner: str) -> bool:
 
 
 def _scale(simulation: Simulation, one: Happening) -> None:
-    """Somebody writes replicas, though its controller has begun already; an autoscaler whose bounds they are outside of writes
+    """A user writes replicas, though its controller has begun already; an autoscaler whose bounds they are outside of writes
     its own."""
     controller = simulation.controllers[one.scales]
     assert is_scaled(controller)

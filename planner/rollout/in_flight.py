@@ -61,7 +61,7 @@ class InFlight(Record, eq=False):
     has_new_template : no ReplicaSet has the Deployment's template yet
     since : when it began, as far as its objects show (seconds since the epoch)
     is_overdue : it has made no progress for as long as its ``progressDeadlineSeconds``
-    is_untold : the snapshot doesn't hold its ReplicaSets, so that nobody knows where it is going: it isn't played
+    is_untold : the snapshot doesn't hold its ReplicaSets, so not known where it is going: it isn't played
     is_refused : the API server refuses its pods, and nothing that is modelled says why (a webhook, a policy): it isn't
         played either
     is_held_up : it only lacks pods, and the API server refuses them (a quota) until something of its namespace goes
@@ -151,7 +151,7 @@ def in_flight(cluster: Cluster) -> tuple[InFlight, ...]:
 @once_at_any_size
 def perhaps_in_flight(cluster: Cluster) -> tuple[str, ...]:
     """``StatefulSets that weren't read``: kinds whose controllers are played and that weren't all listed, with pods on their way: not Ready,
-    terminating, waiting, or of several revisions. What such a controller does next nobody sees. Made once a cluster."""
+    terminating, waiting, or of several revisions. What such a controller does next is not seen. Made once a cluster."""
     snapshot, revisions = cluster.snapshot, dict[tuple[str, str], set[str]]()
     unlisted = {kind.name for kind in PLAYED if snapshot.lacks(kind.name)}
     found = set[str]()
@@ -257,7 +257,7 @@ def _groups(cluster: Cluster, workload: Workload) -> InFlight | None:
 
 
 def _is_held_up(cluster: Cluster, sets: Sequence[ReplicaSet]) -> bool:
-    """Whether those of the ReplicaSets that aren't at rest lack pods, each is refused them today, and nobody of the namespace
+    """Whether those of the ReplicaSets that aren't at rest lack pods, each is refused them today, and no pod of the namespace
     goes by itself."""
     if not sets or sets[0].namespace in cluster.remember(_spaces_with_ends):
         return False
@@ -379,7 +379,7 @@ def failing(cluster: Cluster) -> frozenset[tuple[str, str]]:
     """(owner's key, revision) of pods of whom some fail and none is Ready: others like them would fail too."""
     found = set[tuple[str, str]]()
     unready = [pod for pod in cluster.snapshot.pods if not pod.is_ready]
-    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # of whose pods nobody knows
+    silent = {cluster.node_names[place] for place in silent_nodes(cluster)}  # whose pods are not known
     for pod in unready:
         is_known = pod.node_name and pod.node_name not in silent and not pod.is_terminal
         if pod.owner is not None and is_known and not is_starting(pod):

@@ -28,7 +28,7 @@ class RolloutLimits(Record):
     canary_steps: int = 20  # of a canary that sets no weight
     # placement
     workloads_asked: int = (
-        500  # of more, nobody is asked whether they can still be rolled out: that takes a run of each
+        500  # of more, no workload is asked whether they can still be rolled out: that takes a run of each
     )
     # policy
     dots_of_a_line: int = 100  # a key of so many parts costs tomllib their square

@@ -33,8 +33,8 @@ class Member(NamedTuple):
     Attributes
     ----------
     queued_at : its place among those of one turn
-    turn, failed_tick : of its own last refusal; one of the snapshot's that nobody has looked at has had none
-    at, pod : where it stands in the snapshot, if nobody has looked at it; else the pod
+    turn, failed_tick : of its own last refusal; one of the snapshot's not looked at yet has had none
+    at, pod : where it stands in the snapshot, if it is not looked at yet; else the pod
     """
 
     queued_at: int

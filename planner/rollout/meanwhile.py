@@ -1,5 +1,5 @@
 """What may come out otherwise, though no lot is drawn: where seconds decide who is tried first, an autoscaler moves the replicas
-while the rollout goes on, or somebody else acts by himself. What may be played is, and said where it changes the verdict."""
+while the rollout goes on, or another controller acts on its own. What may be played is, and said where it changes the verdict."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _AGAIN = (
 
 
 class Acting(Record):
-    """Somebody who may act by himself meanwhile: in words, and what the rollout comes to when he has (None: too large to be played)."""
+    """A controller or user that may act on its own meanwhile: in words, and what the rollout comes to then (None: too large to be played)."""
 
     does: str
     then: tuple[tuple[str, bool | None], ...] = ()
@@ -79,7 +79,7 @@ def _completes(run: Run) -> bool | None:
 
 def moved(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> tuple[Acting, ...]:
     """Autoscalers whose metrics may move a changed workload, or others that it meets, with the rollout at their lowest and highest
-    replicas; and who else may act by himself."""
+    replicas; and what else may act on its own."""
     found: list[Acting] = []
     for place, revision in enumerate(revisions):
         after = revision.after
@@ -147,7 +147,7 @@ def _met_at(cluster: Cluster, revisions: Sequence[Revision], bound: Bound) -> li
 
 
 def _acting(cluster: Cluster, revisions: Sequence[Revision], run: Run, *, seed: int) -> Iterator[Acting]:
-    """Who else may act by himself, and may decide; where pods may come, they are played."""
+    """What else may act on its own, and may decide; where pods may come, they are played."""
     if does := _acts(cluster, revisions, run):
         comes = run.completed and _met_at(cluster, revisions, Bound.BEGUN)
         then = (("with that", _at(cluster, revisions, Bound.BEGUN, seed)),) if comes else ()
@@ -173,7 +173,7 @@ def _acts(cluster: Cluster, revisions: Sequence[Revision], run: Run) -> tuple[st
 
 
 def _give_way(cluster: Cluster, revisions: Sequence[Revision], coming: InFlight) -> bool:
-    """Whether the changed pods, all alike, may each push one of them out, nothing but room decides where they go, and nobody else moves
+    """Whether the changed pods, all alike, may each push one of them out, nothing but room decides where they go, and no other pod moves
     whom these would send elsewhere."""
     made = coming.of
     if isinstance(made, Workload) or in_flight(cluster) or len(cluster.unbound):
@@ -283,7 +283,7 @@ def doubts_of_chance(run: Run, ties: Ties, clocks: OtherClocks) -> Iterator[Doub
 
 
 def doubts_of_acting(moves: Sequence[Acting], completes: bool) -> Iterator[Doubt]:
-    """Who may act by himself meanwhile: no recording tells when, so that nothing is proven."""
+    """What may act on its own meanwhile: no recording tells when, so that nothing is proven."""
     told = {move.does for move in moves if move.then}
     for move in moves:
         if not move.then and move.does in told:

@@ -1,6 +1,6 @@
 """Pods of the queue that stand in no line, since they are nominated for a node or were: thousands where a DaemonSet preempts on each.
 
-An event wakes them by what refused them, all at once where that is amounts alone; whoever is awake stands in a heap. So an event, and the
+An event wakes them by what refused them, all at once where that is amounts alone; what is awake stands in a heap. So an event, and the
 next pod's turn, cost no look at each of them.
 """
 
@@ -35,7 +35,7 @@ class Nominated:
             yield from (pod for pod in pods if not has_left(pod))
 
     def __bool__(self) -> bool:
-        """Whether there may be one: who is gone meanwhile counts until somebody looks."""
+        """Whether there may be one: who is gone meanwhile counts until it is looked at."""
         return bool(self._awake) or any(self._asleep.values())
 
     @property
@@ -94,7 +94,7 @@ class Nominated:
         return False
 
     def _look(self) -> None:
-        """Events that nobody has looked at wake whom they may help."""
+        """Events not looked at yet wake whom they may help."""
         for number in range(self._looked, len(self._events)):
             event = self._events[number]
             for refused, pods in self._asleep.items():

@@ -17,7 +17,7 @@ from planner.scheduling.cluster import Cluster
 
 
 def displaced(run: Run, revisions: Sequence[Revision]) -> tuple[str, ...]:
-    """Pods preempted on the way. A gang of which none starts preempts nobody: its scheduler doesn't begin."""
+    """Pods preempted on the way. A gang of which none starts preempts no pod: its scheduler doesn't begin."""
     refused = any(
         one.placed is not None and one.placed.gang is Gang.WHOLE and not run.done[one.after.key] for one in revisions
     )

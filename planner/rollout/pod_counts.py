@@ -48,7 +48,7 @@ class Numbers(NamedTuple):
 
 
 class PodCounts:
-    """Counts of one workload's pods, kept up to date as somebody tells what happens to them.
+    """Counts of one workload's pods, kept up to date by what happens to them.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The pods of a run: the snapshot's as soon as somebody comes upon them, and those made during it.
+"""The pods of a run: the snapshot's as soon as the run needs them, and those made during it.
 
 A snapshot may hold tens of thousands of pods of which a rollout meets a few. So a pod of the snapshot is put in motion,
-as a `LivePod`, only when somebody asks for it: by its index, or with all pods of its owner, node or namespace.
+as a `LivePod`, only when it is asked for: by its index, or with all pods of its owner, node or namespace.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Pods:
         self.work, self._scales, self._hears, self._waits, self._lacks = work, scales, hears, waits, lacks
         self.by_index: dict[int, LivePod] = {}
         self.by_owner: dict[str, list[LivePod]] = {}  # by owner's key; some may be gone: `in_motion` leaves them out
-        self._thinned: set[str] = set()  # keys of owners of whom somebody is gone and still in there
+        self._thinned: set[str] = set()  # keys of owners with a gone pod still in there
         self._owners: dict[str, dict[str, None]] = {}  # namespace → owners of pods in motion there
         self._whole: set[str] = set()  # uids of owners all of whose pods are in motion
         self._on_node: dict[int, dict[int, LivePod]] = {}
@@ -232,7 +232,7 @@ class Pods:
             self._whole.add(uid)
             for index in pods_by_owner(self.cluster).get(uid, ()):
                 self.live(index)
-            self.by_owner.get(owner_key, []).sort(key=lambda p: p.number)  # whoever was looked at before
+            self.by_owner.get(owner_key, []).sort(key=lambda p: p.number)  # what was looked at before
         return self.in_motion(owner_key)
 
     def in_motion(self, owner_key: str) -> list[LivePod]:

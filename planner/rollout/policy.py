@@ -38,13 +38,13 @@ from planner.rollout.room_need import Need, RoomNeed
 
 
 class Failing(StrEnum):
-    """What may fail: verdicts, and of growth all, or that which nobody is known to do by itself."""
+    """What may fail: verdicts, and of growth all, or that which is not known to happen by itself."""
 
     STUCK = Verdict.STUCK.value
     NEEDS_GROWTH = Verdict.NEEDS_GROWTH.value
     UNKNOWN = Verdict.UNKNOWN.value
     EVICTIONS_BY_QUEUE = Verdict.EVICTIONS_BY_QUEUE.value  # Kueue evicts others for the change
-    UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that nobody states
+    UNSURE_GROWTH = "unsure_growth"  # by hand, or up to a maximum that isn't given
     NEEDS_ROOM = "needs_room"  # without a cluster: it needs room beside its own, or the node that its old pod is on
     DEPLOY_TIMEOUT = "deploy_timeout"  # it completes, and something that waits for it may give up before
 
@@ -128,12 +128,12 @@ class GatePolicy(Record):
         return f"at worst {lowest:,} of {after:,} Ready, and the policy wants {self.least_ready}"
 
     def holding(self, now: float | None) -> tuple[GateException, ...]:
-        """The exceptions that hold at `now`, seconds since the epoch; all where nobody says when that is."""
+        """The exceptions that hold at `now`, seconds since the epoch; all where nothing says when that is."""
         return tuple(exception for exception in self.exceptions if now is None or exception.holds_at(now))
 
 
 def read_policy(text: str, where: str) -> GatePolicy:
-    """The table ``[gate]`` of a TOML document; other tables are somebody else's.
+    """The table ``[gate]`` of a TOML document; other tables are another's.
 
     Raises
     ------

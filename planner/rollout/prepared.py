@@ -172,7 +172,7 @@ def prepare(snapshot: Snapshot, scenario: Scenario) -> Prepared:
 
 
 def _perhaps_there(snapshot: Snapshot, applied: Iterable[object]) -> Iterator[UnknownObject]:
-    """Workloads that nobody can call new, since their kind wasn't listed, and some pod may be of one that is there. Where all pods were
+    """Workloads that can't be called new, since their kind wasn't listed, and some pod may be of one that is there. Where all pods were
     and none is, and the manifest says how many it shall have, it makes no difference: there is nothing of it to replace."""
     for one in applied:
         if not isinstance(one, AppliedWorkload) or one.before is not None:

@@ -90,7 +90,7 @@ class SchedulingQueue:
     Attributes
     ----------
     is_contested : whether another clock would have tried another pod, or given other turns: until then the seconds between
-        pods' ends, which nobody knows, decide nothing
+        pods' ends, which are not known, decide nothing
     is_overtaken : whether one got something for which another would have been tried first, if `tries_again`
     """
 
@@ -223,7 +223,7 @@ class SchedulingQueue:
             heappush(self._active, (-pod.priority, pod.arrived, pod))
 
     def time_passes(self) -> None:
-        """Long enough for whoever waits to be tried again."""
+        """Long enough for any pending pod to be tried again."""
         self._came_before = self._turns
         for line in self._may_overtake if self._tries_again else ():
             line.more = deque(sorted(line.more, key=lambda p: (not self._keeps_turn(p), p.queued_at)))
@@ -252,7 +252,7 @@ class SchedulingQueue:
     # ── who is next ─────────────────────────────────────────────────────────────────────────────────────────────────
     @property
     def has_work(self) -> bool:
-        """Whether somebody may have to be tried."""
+        """Whether a pod may have to be tried."""
         if self._active or self._nominated.has_awake or self._last_removal >= self._resources.seen:
             return True
         if not self._unschedulable:  # as mostly, and asked twice a round
@@ -268,12 +268,12 @@ class SchedulingQueue:
         self._retried = {}
 
     def next(self) -> LivePod | None:
-        """Whom to try: active, or woken and not known to fail; None when there is nobody."""
+        """Whom to try: active, or woken and not known to fail; None when there is none."""
         for_resources = self._first_for_resources()
         apart = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
             heappop(self._active)
-        if not (apart or self._nominated or self._unschedulable):  # as mostly: whoever is first of those never tried
+        if not (apart or self._nominated or self._unschedulable):  # as mostly: the first of those never tried
             if not self._active:
                 return None
             pod = heappop(self._active)[2]
@@ -512,7 +512,7 @@ class SchedulingQueue:
         return line
 
     def end(self) -> None:
-        """The scheduler's turn ends, and whoever was refused in it gets a new turn (its number in the queue), higher than all others'.
+        """The scheduler's turn ends, and what was refused in it gets a new turn (its number in the queue), higher than all others'.
 
         kube-scheduler orders pods of equal priority by when they were last tried. Pods refused in one turn of the scheduler
         keep the order that they had: each turn that they came with becomes a new one, in the same order. The lines of a

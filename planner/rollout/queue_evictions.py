@@ -2,7 +2,7 @@
 
 Source: kueue at ff69552e79ad, `pkg/scheduler/preemption/preemption.go` (`IssuePreemptions`), `pkg/controller/jobframework/reconciler.go`
 (an evicted job is stopped and waits again), `pkg/controller/jobs/pod/pod_controller.go` (`Stop`: its pods are deleted),
-`pkg/workload/workload.go` (`GetQueueOrderTimestamp`: whoever is preempted keeps its place by its age).
+`pkg/workload/workload.go` (`GetQueueOrderTimestamp`: a preempted workload keeps its place by its age).
 """
 
 from __future__ import annotations
@@ -110,6 +110,6 @@ def _becomes(verdict: Verdict | None, names: Mapping[str, str]) -> Text:
 
 
 def eviction_words(some: Iterable[QueueEviction]) -> Text:
-    """``Kueue has evicted Job/team-a/old (4 pods), which waits again``; "" where it evicts nobody."""
+    """``Kueue has evicted Job/team-a/old (4 pods), which waits again``; "" where it evicts no workload."""
     parts = [f"{one.workload} ({count(one.pods, 'pod')}), which {one.becomes}" for one in some]
     return Text(f"Kueue has evicted {listing(parts)}") if parts else NO_WORDS

@@ -664,7 +664,7 @@ def _rolled(
     others: Sequence[Verdict],
     record: QueuedWorkload,
 ) -> Revision:
-    """A Deployment that is there: old pods give their quota back as they go, and whoever else waits may get it. `mine`: pods beside
+    """A Deployment that is there: old pods give their quota back as they go, and others that wait may get it. `mine`: pods beside
     the old ones, each made as `record`."""
     room = [each for each in mine if each.outcome is Outcome.LET_IN]
     surge, unavailable = rolling_limits(one.after)

@@ -34,7 +34,7 @@ class ClusterEvent(Record, kw_only=False, eq=False):
 
     shape: Shape
     is_removal: bool
-    frees_claim: bool = False  # instead: a ResourceClaim that nobody uses was given up
+    frees_claim: bool = False  # instead: a ResourceClaim that no pod uses was given up
     is_nodes: bool = False  # instead: nodes came or went, which every filter may hope for (`Node`/`Add` of all plugins)
 
     def may_wake(self, refused: frozenset[int]) -> bool:

@@ -1,7 +1,7 @@
 """Whether the nodes could hold a workload at all: what has no room on empty nodes needn't be played.
 
 A completed Deployment has all its pods of the new revision on nodes at the same time. Where the nodes that match hold fewer
-even with nothing else on them, it is stuck whatever its strategy is, and whoever makes room.
+even with nothing else on them, it is stuck whatever its strategy is, and what makes room.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def has_room(run: Run, shape: Shape, number: int) -> bool:
 
 
 def kept_nodes(run: Run, new: int) -> tuple[int, ...]:
-    """Which of the last `new` nodes (0 is the first of them) have pods at the end, whoever's they are, that find no other node.
+    """Which of the last `new` nodes (0 is the first of them) have pods at the end, of any workload, that find no other node.
 
     The fullest is looked at first. A node whose pods all find room elsewhere goes, so that of two half-full new nodes one stays.
     """

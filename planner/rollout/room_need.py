@@ -1,4 +1,4 @@
-"""What room a rollout needs where nobody gave a cluster: records, and the words for them."""
+"""What room a rollout needs without a cluster: records, and the words for them."""
 
 from __future__ import annotations
 

@@ -76,13 +76,13 @@ class Revision(Record):
 
     `never_ready` pods of the new revision start and don't become Ready. `placed`: its pods, where only their placement
     is asked; then `after` stands for its name and its first template. `after_seconds`: how long after the others it comes;
-    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits for somebody to promote
-    it, somebody does once nothing else moves. `times`: how long its pods take, where something
+    `WHEN_AT_REST`: when they, and all that are in flight, have come to rest. `is_promoted`: where it waits to be promoted, it
+    is promoted once nothing else moves. `times`: how long its pods take, where something
     else happens at a time. `rules`: by whose rules, read and not recorded, another object's change became this one; "" where the
     change is the workload's own. `queued`: what Kueue does with its pods, whose templates are as it lets them in; None where it has
     no say, or wasn't asked. `changes`: what changes the same workload later, whatever has become of this then, each against the one
     before it; `words`: what a timeline calls such a change. `turn`: among what comes at the same time, which is first. `keeps_replicas`:
-    it says nothing of replicas: those stay that there are then, whoever wrote them.
+    it says nothing of replicas: those stay that there are then, from wherever.
     """
 
     before: Workload | None  # None: the workload is new
@@ -107,7 +107,7 @@ class Revision(Record):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the workload's own change, made at once, by its controller and nobody else."""
+        """Whether it is the workload's own change, made at once, by its controller and no other."""
         return (
             self.is_recorded
             and self.placed is None
@@ -182,10 +182,10 @@ class Run:
     came : of what was to happen to the cluster (`Cluster.later`), and of changes to workloads changed before, what did
     happened : of those, what came before all was done
     tick_ends : seconds after which each tick ended
-    promotions : per workload key, how often somebody had to promote it
+    promotions : per workload key, how often it had to be promoted
     waits_for : per workload key, what one that isn't done waits for without anything moving: ``promotion``
-    rests : the quiet moments in which somebody waits, or room may be kept for pods that aren't there, where they were asked for
-    retried : nothing moved any more until somebody tried again whose pods had been refused
+    rests : the quiet moments in which a pod waits, or room may be kept for pods that aren't there, where they were asked for
+    retried : nothing moved any more until a controller with refused pods tried again
     is_counted : its end was counted: `pods` are those that were there before, of those that stay
     """
 
@@ -226,7 +226,7 @@ class Run:
         self.later = sorted((*self.later, *simulation.cluster.later, *evictions), key=_time_of)
         self._times = {r.after.key: r.times for r in revisions if r.times is not None}
         self._is_timed = bool(self._times or simulation.cluster.later or evictions)
-        self._keys: dict[str, str] = {}  # by who owns pods, `workload_of`; whoever does was there before them
+        self._keys: dict[str, str] = {}  # by who owns pods, `workload_of`; the owner was there before them
         self.moments: dict[str, list[Moment]] = {r.after.key: [] for r in revisions}
         self.finished_at = dict.fromkeys(self.moments, -1)
         self.finished_moment = dict.fromkeys(self.moments, -1)
@@ -328,7 +328,7 @@ class Run:
         """A workload that a change was made of before is changed again; what has become of that change goes on.
 
         What the second change frees of a quota its own new pods have first, unless another ReplicaSet's delay is over in that moment:
-        nobody knows when that is, so in some draws it is (seed 502 of `tests.properties.test_changes_on_top`).
+        it is not known when that is, so in some draws it is (seed 502 of `tests.properties.test_changes_on_top`).
         """
         simulation, key = self.simulation, one.after.key
         if simulation.draws(_RETRIES_THEN):
@@ -528,7 +528,7 @@ class Run:
 
     def played_on(self) -> Run:
         """Where its end was counted: the same, played from there on. Once only, since the pods are the same, too. It may cost what it might
-        have cost then, whatever else was asked since, and whether or not whoever asked still waits."""
+        have cost then, whatever else was asked since, and whether or not the caller still waits."""
         run, simulation = copy(self), self.simulation
         simulation.work = simulation.pods.work = WorkBudget(self._left)
         run._may_count, run._remainder, simulation.clock.tick = False, None, self._played.pop().tick
@@ -547,14 +547,14 @@ class Run:
         return 0 if self._remainder is None else self._remainder.to_come
 
     def _settle(self) -> None:
-        """Until nobody has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
+        """Until no controller has anything left to do; then those who evict pods ask again, as kubectl does every 5 s."""
         self.simulation.settle()
         asked = [one.ask() for one in self._evictors]  # each of them
         if any(asked):
             self.simulation.settle()
 
     def _goes_on(self) -> bool:
-        """Whether somebody waited for nothing but time, or for a promotion, and now goes on."""
+        """Whether a pod waited for nothing but time, or for a promotion, and now goes on."""
         waiting = [one for one in self.simulation.controllers.values() if isinstance(one, RolloutController)]
         promoted = {r.after.key for r in self.revisions if r.is_promoted}
         go_on = [one.go_on(self.simulation, may_promote=one.key in promoted) for one in waiting]  # each of them

@@ -79,7 +79,7 @@ class Way(TypedDict, total=False):
         Which workload's controllers come first within one round is drawn too: in a real cluster each works by itself.
         Else it is the order in which they began.
     draws_ends : bool
-        Which of the pods that start or end in one tick is first is drawn too: nobody knows their seconds. Else it is the order
+        Which of the pods that start or end in one tick is first is drawn too: their seconds aren't known. Else it is the order
         in which they were bound and deleted, as in the recordings.
     """
 
@@ -106,7 +106,7 @@ class Simulation:
     choices : times a controller picked among equals
     orders : times several workloads' controllers acted in one round: any of them may be first
     ends : times several pods ended in one tick while pods of several kinds waited for their places: any of them may be first
-    is_idle : in the last round nobody did anything, and nobody can know of anything new
+    is_idle : in the last round no controller did anything, and none can know of anything new
     """
 
     def __init__(
@@ -507,8 +507,8 @@ class Simulation:
         return busy
 
     def _pass_by(self, pod: LivePod) -> None:
-        """Lets the time of a round go by after `pod` changed. Only its controller hears of that: where it isn't played, nobody
-        has work and no retry is due, the round would do nothing, and is left out."""
+        """Lets the time of a round go by after `pod` changed. Only its controller hears of that: where it isn't played, no
+        controller has work and no retry is due, the round would do nothing, and is left out."""
         retry = self.clock.next_retry if self.is_idle else None
         if not self.is_idle or pod.owner in self.controllers or self.queue.has_work or retry is not None:
             self.round()
@@ -516,8 +516,8 @@ class Simulation:
             self.clock.ms += ROUND_MS
 
     def settle(self, quiet_ms: float = QUIET_MS) -> None:
-        """Rounds until nobody has done anything for `quiet_ms`; delayed retries that fall into it are made. Then volumes are
-        attached, of which nobody hears before a pod is Ready."""
+        """Rounds until no controller has done anything for `quiet_ms`; delayed retries that fall into it are made. Then volumes are
+        attached, not heard of before a pod is Ready."""
         since = self.clock.ms
         for _ in range(LIMITS.rounds):
             if self.round():

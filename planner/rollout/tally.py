@@ -1,4 +1,4 @@
-"""An owner's pods as numbers: how many are in which state, kept up to date as somebody tells what happens to them."""
+"""An owner's pods as numbers: how many are in which state, kept up to date by what happens to them."""
 
 from __future__ import annotations
 

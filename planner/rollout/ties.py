@@ -45,7 +45,7 @@ _WORK_UNITS = 1_000_000  # what all samples together may cost (`planner.ground.b
 
 
 def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
-    """Whether every placement gives `run`'s verdict and steps, whoever of those in flight comes first; of pods that are refused the
+    """Whether every placement gives `run`'s verdict and steps, whichever of those in flight comes first; of pods that are refused the
     verdict alone, since others may come a step later. By rules that were read and not recorded nothing is proven.
     """
     if not all(revision.is_recorded for revision in revisions):
@@ -78,7 +78,7 @@ def is_refused(run: Run, revision: Revision) -> bool:
 
 
 def is_too_large_for_its_node(run: Run, revision: Revision) -> bool:
-    """Whether a node that a DaemonSet should run on is too small for its pod even empty: it then isn't done in any placement, whoever
+    """Whether a node that a DaemonSet should run on is too small for its pod even empty: it then isn't done in any placement, whichever
     comes first and whomever it preempts."""
     cluster, key = run.simulation.cluster, revision.after.key
     if not revision.after.traits.is_per_node or run.done[key] or cluster.later:
@@ -92,7 +92,7 @@ def is_too_large_for_its_node(run: Run, revision: Revision) -> bool:
 
 def _finds_room(run: Run, revision: Revision) -> bool:
     """Whether no new pod can have to wait: the nodes have seats for as many as the workload ever has pods beside what is there
-    today, nobody else did anything, and who waits may come to none of them and doesn't ask who is there. Each that comes, the old ones
+    today, no other controller did anything, and who waits may come to none of them and doesn't ask who is there. Each that comes, the old ones
     too, takes one of them."""
     workload, simulation, cluster = revision.after, run.simulation, run.simulation.cluster
     shape, owners = run.new_shapes.get(workload.key), run.owners[workload.key]
@@ -106,7 +106,7 @@ def _finds_room(run: Run, revision: Revision) -> bool:
     ):
         return False
     if any(owner in owners or refusal.over for owner, refusal in run.refusals.items()):
-        return False  # room in a quota may come to somebody else first
+        return False  # room in a quota may come to another workload first
     pods = {*run.pods[workload.key], *run.touched}
     shapes = {pod.shape for pod in pods}
     is_ruled = workload.namespace in ruled_namespaces(cluster) or cluster.snapshot.lacks("ResourceQuota")

@@ -1,5 +1,5 @@
 """Workloads that aren't at rest, as a person is told of them: what the controllers go on with, and rollouts that stand still though no
-controller has anything to do: a pod of theirs waits, somebody has to resume them or to delete their pods."""
+controller has anything to do: a pod of theirs waits, a user has to resume them or to delete their pods."""
 
 from __future__ import annotations
 

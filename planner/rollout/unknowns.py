@@ -95,7 +95,7 @@ def unknowns(cluster: Cluster, revision: Revision, new: Shape | None = None) -> 
 
 
 def unknown_drivers(run: Run, keys: Iterable[str]) -> Iterator[tuple[str, Unknown]]:
-    """Workload → that nobody knows whether the volume that its pod waits for is attached at all."""
+    """Workload → not known whether the volume that its pod waits for is attached at all."""
     for key in keys:
         for wait in volume_waits(run, key):
             if wait.volume.how is Attaching.UNKNOWN:
@@ -174,7 +174,7 @@ def _shapes(cluster: Cluster, revision: Revision, new: Shape | None) -> list[Sha
 
 
 def _kept(cluster: Cluster, revision: Revision, new: Shape | None) -> Iterator[Unknown]:
-    """Of changes of which only the placement is asked: old pods whose end new ones wait for, and that nobody ends, since only a kubelet
+    """Of changes of which only the placement is asked: old pods whose end new ones wait for, and that no pod ends, since only a kubelet
     lets a deleted pod go. Until it has ended a pod keeps those away, too, that its anti-affinity or theirs speaks of
     (plugins/interpodaffinity). What a controller does that is played shows in the run."""
     after, pods = revision.after, _on_silent(cluster).get(revision.after.key, ())
@@ -390,7 +390,7 @@ def _unmodelled(cluster: Cluster, revision: Revision, spec: PodSpec) -> Iterator
     why = {**FIELDS["PodSpec"], **FIELDS["Container"]}
     for field in spec.unmodelled:
         if field == "readinessGates" and _are_ready_with_gates(cluster.snapshot, revision):
-            continue  # whoever sets the conditions does so for this workload's pods
+            continue  # the controller that sets the conditions does so for this workload's pods
         yield Unknown(
             what=f"the pods' {field} is not modelled ({why[field].why})",
             may_help=True,

@@ -68,7 +68,7 @@ _REFUSALS = {
 
 
 class Impasse(Record):
-    """`headline`: a dozen words for whoever decides, without the verdict; `sentence`: with the details.
+    """`headline`: a dozen words for the person who decides, without the verdict; `sentence`: with the details.
 
     `names_objects`: the words name the workload's namespace, or objects beside it: they aren't another workload's too, however
     alike.
@@ -423,7 +423,7 @@ def _on_silent(run: Run, revision: Revision, hanging: list[LivePod]) -> Impasse:
     pod before it (as in a LeaderWorkerSet's groups); `rollingUpdate` in pkg/controller/daemon/update.go.
     """
     pod = min(hanging, key=lambda p: (not p.is_terminating, p.number > 0, p.name))
-    name = f"pod {pod.name}" if pod.number < 0 or pod.ordinal >= 0 else "a new pod"  # nobody knows its name yet
+    name = f"pod {pod.name}" if pod.number < 0 or pod.ordinal >= 0 else "a new pod"  # its name isn't known yet
     node, after = run.simulation.cluster.node_names[pod.node], revision.after
     others = f" (so {plural(len(hanging) - 1, 'is', 'are')} {len(hanging) - 1:,} more)" if len(hanging) > 1 else ""
     if not pod.is_terminating:

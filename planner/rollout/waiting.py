@@ -38,8 +38,8 @@ class WaitingLine(Record, kw_only=False, eq=False):
 
 
 class Waiter(Record, eq=False):
-    """Pods of one owner that wait or waited, alike in all that is told of them; `pod` is None for a snapshot's that
-    nobody has looked at: they wait as they did."""
+    """Pods of one owner that wait or waited, alike in all that is told of them; `pod` is None for a snapshot's not
+    looked at yet: they wait as they did."""
 
     arrived: int  # the first of them
     count: int

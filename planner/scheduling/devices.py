@@ -727,7 +727,7 @@ class Devices:
         return np.logical_and.reduce(masks) if masks else None
 
     def leave(self, demand: Demand, uid: str, own: Iterable[Taken]) -> None:
-        """A pod is gone: its own devices are free, and those of a claim that nobody else has reserved."""
+        """A pod is gone: its own devices are free, and those of a claim that no other pod has reserved."""
         self.hold(own, release=True)
         for claim in demand.claims:
             if claim.key is not None and uid in self._users.get(claim.key, ()):

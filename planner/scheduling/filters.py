@@ -68,8 +68,8 @@ class View:
     open: NDArray[np.intp] | None = None  # int[], where `fits` holds; None: to be looked up
     nodes: NDArray[np.intp] | None = None  # the nodes there; don't change it
     passing: NDArray[np.intp] | None = None  # the nodes that passed all filters last; don't change it
-    may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: nobody asked
-    scores: IntArray | None = None  # int64[candidate]; None: nobody asked for those of many
+    may: BoolArray | None = None  # bool[candidate]: fits if all pods of lower priority go; None: not asked
+    scores: IntArray | None = None  # int64[candidate]; None: not asked for those of many
     stale: list[int] = field(default_factory=list)  # places where `scores` are older than `fits`
     tried: int = 0  # attempts without a ranking (`planner.scheduling.ranking`)
 

@@ -1,4 +1,4 @@
-"""What somebody does to a cluster while it is played: said of names, and played by `planner.rollout.happenings`."""
+"""What a user does to a cluster while it is played: said of names, and played by `planner.rollout.happenings`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Happening(Record):
     ----------
     words : what happens, for people
     turn : among those of the same time, which comes first
-    prolongs : whether a run goes on until it comes though all changes are done; an autoscaler's node, which nobody would miss then, doesn't
+    prolongs : whether a run goes on until it comes though all changes are done; an autoscaler's node, which would not be missed then, doesn't
     takes_seconds : of one that comes once all is at rest, how long that takes
     stages : what follows on it, one after another: each as soon as its `nodes_go` are empty but for daemons, `after_seconds` after the
         one before at the latest
     nodes_come : names of nodes that the cluster is compiled with and that aren't there before
     nodes_go : names of nodes that go at once, with all that runs on them
     drains : of `closes`, names of nodes whose pods are evicted as their budgets let them while they are closed
-    closes, opens : names of nodes that take nobody any more because of `bar`, and of those that do again
+    closes, opens : names of nodes that take no pods any more because of `bar`, and of those that do again
     bar : why: a cordon, or a taint (its key)
     expels : the NoExecute taint that pods on `closes` have to go for at once, unless they tolerate it; of one that puts pods out, for which
     tainted : names of nodes that get `expels` and still take pods: those there are evicted when they tolerate it no longer

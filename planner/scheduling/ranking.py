@@ -160,7 +160,7 @@ class Ranking:
         self.count = len(nodes)
 
     def _taken(self, nodes: NDArray[np.intp]) -> BoolArray:
-        """Where somebody is who has to be apart from such pods: bool[len(nodes)]."""
+        """Where a pod is that has to be apart from such pods: bool[len(nodes)]."""
         taken = np.zeros(len(nodes), dtype=np.bool_)
         for codes, counts in self._apart:
             taken |= (codes[nodes] >= 0) & (counts[nodes] > 0)

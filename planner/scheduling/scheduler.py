@@ -61,7 +61,7 @@ class Attempt(Record):
     deallocates: bool = False  # a claim allocated where the pod can't go is given up
     is_error: bool = False  # no refusal but an error: tried again and again
     gives_up: bool = False  # preemption was tried and helps nowhere: a nomination is cleared
-    counts_for_alike: bool = False  # whoever is `alike` is refused too
+    counts_for_alike: bool = False  # what is `alike` is refused too
 
     @property
     def message(self) -> str:
@@ -308,7 +308,7 @@ class Scheduler:
         return self._explained(pod)
 
     def _refusal(self, pod: LivePod) -> Attempt:
-        """A plain shape that fits nowhere, and nobody's going would help: put into words only if somebody reads them."""
+        """A plain shape that fits nowhere, and no eviction would help: put into words only if a caller reads them."""
         return Attempt(
             words=self.words_at(pod, self.state.position, self.rivals()),
             refused_by=refusing(self.state.cluster, pod.shape),

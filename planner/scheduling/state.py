@@ -1,7 +1,7 @@
 """The part of a cluster that changes while pods come and go: free resources and counts of pods by what they match.
 
 A state is copied from a compiled cluster and changed one pod at a time. Counts are kept only for the selectors and
-terms somebody asked about; the first question scans the pods, later changes are added as they happen.
+terms that were asked about; the first question scans the pods, later changes are added as they happen.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ def _widened(carried: _Carried, node_count: int) -> _Carried:
 
 
 def filler(cluster: Cluster, bar: str | None = None) -> Shape:
-    """A pod that asks for nothing, that nobody may push out, and that is in no namespace; `bar`: why it takes a node's room, None
+    """A pod that asks for nothing, that none may preempt, and that is in no namespace; `bar`: why it takes a node's room, None
     where the node isn't there."""
     labels = EMPTY if bar is None else FrozenMap({_BAR: bar})
     return replace(compile_shape(cluster, "", labels, PodSpec()), priority=2**31 - 1)
@@ -279,7 +279,7 @@ class State:
     changed : nodes in the order they changed, for those who keep something per node up to date
     changes, fills : how often each node has changed; how often nodes came, went, were closed or opened
     absent : nodes that aren't there now: not yet, or not any more
-    closed : nodes that take nobody now, though the cluster has them open, and why each: a cordon (`CORDON`), or a taint's key;
+    closed : nodes that take no pods now, though the cluster has them open, and why each: a cordon (`CORDON`), or a taint's key;
         those that are closed all along stand in `Shape.static`
     """
 
@@ -399,7 +399,7 @@ class State:
         return known[1]
 
     def is_kept_away(self, shape: Shape) -> bool:
-        """Whether somebody's required anti-affinity speaks of pods like `shape`, so that a node's neighbours count too."""
+        """Whether a pod's required anti-affinity speaks of pods like `shape`, so that a node's neighbours count too."""
         return bool(self.anti) and bool(self.terms_about(shape, self.anti))
 
     def _occupy(self, shape: Shape, node: int, change: int) -> None:
@@ -474,7 +474,7 @@ class State:
 
     # ── nodes come and go ───────────────────────────────────────────────────────────────────────────────────────────
     def shut(self, node: int) -> None:
-        """The node isn't there: as if one pod that nobody may push out took all its room."""
+        """The node isn't there: as if one pod that none may preempt took all its room."""
         self._fill(node, _ALL_ROOM)
 
     def open(self, node: int) -> None:
@@ -482,7 +482,7 @@ class State:
         self._fill(node, -_ALL_ROOM)
 
     def close(self, node: int, bar: str) -> None:
-        """The node takes nobody any more; what is on it stays, and so does it among those over which pods are spread."""
+        """The node takes no pods any more; what is on it stays, and so does it among those over which pods are spread."""
         if bar not in self.closed.get(node, ()):
             self._fill(node, _ALL_ROOM, bar)
 

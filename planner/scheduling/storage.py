@@ -292,7 +292,7 @@ class _Compiler:
             reach=self._reach(storage_class),
             spacious=self._spacious(storage_class, wanted) if provisions else None,
         )
-        if not late.volumes and key is None:  # nobody else has a say
+        if not late.volumes and key is None:  # no other rule has a say
             mark(self.codes, ~late.provisioned, NO_VOLUME)
             mark(self.codes, ~late.made, NO_SPACE)
         else:

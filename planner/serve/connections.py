@@ -1,8 +1,8 @@
 """Connections: how many there are at once, how long a request may take to come, and one line a minute about those that ended.
 
-A connection that waits for its own request to be complete costs nothing to whoever holds it, so that those give way first: where
-there is no more room, the one that has waited longest of the address that has most of them makes place for the new one. Whoever
-sends a whole request is answered, however many hold half of one. Connections that are being answered, and websockets, stay; where
+A connection that waits for its own request to be complete costs nothing to its client, so that those give way first: where
+there is no more room, the connection that has waited longest of the address that has most of them makes place for the new one. The
+client that sends a whole request is answered, however many hold half of one. Connections that are being answered, and websockets, stay; where
 there are only these, new ones are refused.
 
 Sources: RFC 9112, 9 (closing a connection); CWE-400; the shape of Go's ``ReadHeaderTimeout`` and Apache's ``RequestReadTimeout``.
@@ -75,7 +75,7 @@ class Connections:
         address = str(peer[0])
         if self._is_full(address):
             for gone in [one for one, held in self._open.items() if held.fileno() < 0]:
-                self.went(gone)  # handshakes that failed are told to nobody
+                self.went(gone)  # handshakes that failed are not told
         while (where := self._is_full(address)) is not None:
             if not self._give_way(where):
                 self.note(peer, "refused")

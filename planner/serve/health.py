@@ -16,7 +16,7 @@ from planner.serve.paths import ALIVE, METRICS, READY
 
 
 def routes(is_ready: Callable[[], bool], warning: Callable[[], str] = str) -> list[Route]:
-    """The two paths; a `warning` stands below what ``/readyz`` says, which starting anew wouldn't mend."""
+    """The two paths; a `warning` stands below what ``/readyz`` says, which starting anew wouldn't fix."""
 
     async def healthy(_request: Request) -> Response:
         return PlainTextResponse("ok\n")

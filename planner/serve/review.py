@@ -569,7 +569,7 @@ def _said(
 def _judged(key: str, revision: Revision, told: _Told, policy: GatePolicy, *, is_younger: bool = False) -> Review:
     """What the policy lets be said. `is_younger`: the workload is there, and not yet in the snapshot."""
     verdict, is_automatic = told.rollout.verdict, told.rollout.is_growth_automatic
-    if verdict is Verdict.STUCK and told.rollout.reason is Reason.PAUSED:  # somebody wants it so
+    if verdict is Verdict.STUCK and told.rollout.reason is Reason.PAUSED:  # a user wants it so
         return Review(workload=key, silence=Silence.NO_ROLLOUT)
     is_failed = policy.refuses(verdict, is_growth_automatic=is_automatic)
     if verdict is Verdict.STUCK:

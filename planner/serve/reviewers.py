@@ -58,7 +58,7 @@ _OF_OUR_OWN: Final = json.dumps(
         },
     }
 ).encode()
-"""The first review of a process takes longer than the others: nobody's shall."""
+"""The first review of a process takes longer than the others: no user's shall."""
 _TIME_UP: Final = Review(silence=Silence.TIME_UP)
 
 
@@ -197,7 +197,7 @@ class Reviewers:
         began = time.monotonic()
         if began >= asked.until:
             return _TIME_UP
-        tells_ways = len(self._questions) <= self._idle  # nobody waits, but for a thread that is about to take it
+        tells_ways = len(self._questions) <= self._idle  # no caller waits, but for a thread that is about to take it
         found = process.review(asked.body, asked.until, self._policy, self._remembered(), tells_ways)
         if len(asked.body) < LARGE:
             self._takes += (time.monotonic() - began - self._takes) / _LATELY

@@ -115,7 +115,7 @@ async def _body(request: Request, place: Callable[[], bool]) -> bytes | Response
             if size >= LARGE and not place():
                 return PlainTextResponse("there are too many long reviews at once\n", status_code=503)
             parts.append(part)
-    except ClientDisconnect:  # nobody is there who would read an answer
+    except ClientDisconnect:  # no client is there who would read an answer
         return Response(status_code=400)
     return b"".join(parts)
 

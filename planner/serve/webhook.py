@@ -31,7 +31,7 @@ class Webhook:
     within_seconds : float
         Until then there is an answer, or nothing is said.
     is_live : bool
-        Whether the snapshot ages: one from a file is as old as it says, and somebody chose it.
+        Whether the snapshot ages: one from a file is as old as it says, and a user chose it.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ _KEYS: Final = ("groups", "domains", "anyone", "groups_claim", "namespaces")
 
 
 class Access(Record):
-    """Who is let in: somebody in one of `groups` (where any are named) with an address of one of `domains` (likewise).
+    """Who is let in: a user in one of `groups` (where any are named) with an address of one of `domains` (likewise).
 
     `namespaces`: group → patterns of namespaces (``prod``, ``team-*``) that its people see, ``*`` for everybody's; None: all
     see all. `claim` is where the token names groups; dots lead into it (``realm_access.roles``).
@@ -65,7 +65,7 @@ class SignIn(Record):
 
 
 class Person(Record):
-    """Somebody who signed in and may be here until `until` (epoch seconds). `namespaces`: patterns; None: all."""
+    """A user who signed in and may be here until `until` (epoch seconds). `namespaces`: patterns; None: all."""
 
     name: str
     until: float
@@ -73,7 +73,7 @@ class Person(Record):
 
 
 class Refused(Record):
-    """Somebody who signed in and may not be here; `is_over`: because the time of their token is up."""
+    """A user who signed in and may not be here; `is_over`: because the time of their token is up."""
 
     name: str
     why: str
@@ -87,7 +87,7 @@ def configured() -> SignIn | None:
     Raises
     ------
     InputError
-        Where there is one and it can't be followed: nobody is let in by mistake.
+        Where there is one and it can't be followed: no user is let in by mistake.
     """
     named = os.environ.get(VARIABLE, "")
     if named:
@@ -176,7 +176,7 @@ def _texts(section: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 # ── a person ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 def judged(claims: Mapping[str, Any], access: Access, now: float) -> Person | Refused:
-    """Whether somebody with these claims of an ID token may be here at `now` (epoch seconds)."""
+    """Whether a user with these claims of an ID token may be here at `now` (epoch seconds)."""
     name = next((str(claims[key]) for key in ("email", "preferred_username", "name", "sub") if claims.get(key)), "?")
     until = claims.get("exp")
     if isinstance(until, bool) or not isinstance(until, int | float):
@@ -197,7 +197,7 @@ def judged(claims: Mapping[str, Any], access: Access, now: float) -> Person | Re
 
 
 def needed(claims: Mapping[str, Any], access: Access) -> dict[str, Any]:
-    """What of a token's claims is asked for here: of groups those that let somebody in or show something."""
+    """What of a token's claims is asked for here: of groups those that let a user in or show something."""
     counted = {*access.groups, *(group for group, _ in access.namespaces or ())}
     kept = {key: claims[key] for key in _ASKED if key in claims}
     return {**kept, access.claim: [group for group in _groups(claims, access.claim) if group in counted]}
@@ -224,7 +224,7 @@ def _groups(claims: Mapping[str, Any], claim: str) -> Iterator[str]:
 
 
 def sees(patterns: tuple[str, ...] | None, namespace: str) -> bool:
-    """Whether somebody who sees `patterns` sees this namespace."""
+    """Whether a user who sees `patterns` sees this namespace."""
     return patterns is None or any(fnmatchcase(namespace, pattern) for pattern in patterns)
 
 

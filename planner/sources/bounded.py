@@ -1,7 +1,7 @@
 """How much is read, from wherever: one limit for a whole reading, a smaller one for what is small by nature, and an end
 in time for what comes over a network.
 
-Files are opened here: a pipe that nobody writes into, a device without an end, or a path that no system knows is an error
+Files are opened here: a pipe without a writer, a device without an end, or a path that no system knows is an error
 in words, not a wait.
 """
 

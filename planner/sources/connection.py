@@ -31,7 +31,7 @@ Query = list[tuple[str, Any]]
 
 
 class Pace:
-    """So many requests in any minute, whoever asks; those beyond wait."""
+    """So many requests in any minute, the caller; those beyond wait."""
 
     def __init__(self, most_per_minute: int) -> None:
         self.most_per_minute = most_per_minute
@@ -110,7 +110,7 @@ class Connection:
         self._client = self._client_of(configuration)
 
     def get(self, path: str, query: Query, *, read_seconds: float = READ_SECONDS) -> urllib3.BaseHTTPResponse:
-        """The answer, its body unread: whoever asks closes it.
+        """The answer, its body unread: the caller closes it.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Connection:
 
 
 def _client(configuration: client.Configuration) -> client.ApiClient:
-    # Whoever asks tries again, and knows what is worth it; a redirect is an answer.
+    # The caller tries again, and knows what is worth it; a redirect is an answer.
     configuration.retries = urllib3.Retry(0, redirect=False)
     configuration.connection_pool_maxsize = LIMITS.connections
     return client.ApiClient(configuration)

@@ -236,7 +236,7 @@ class _Reading:
         self._keep_logs(logs)
 
     def _lines(self, data: Content, name: str) -> None:
-        """Sections of logs; lines beside them are of nobody."""
+        """Sections of logs; lines beside them are of no owner."""
         for section in log_sections.sections(data):
             if section.pod:
                 self._keep_logs([log_sections.log_of(data, section)])

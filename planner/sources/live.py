@@ -58,7 +58,7 @@ class Timing(Record):
     absent: float = 300.0  # between two looks for what isn't installed or was refused
     first_wait: float = 0.5  # after a failure, doubled after each
     longest_wait: float = 30.0
-    idle: float = 900.0  # nobody asked for so long: the reader ends
+    idle: float = 900.0  # not asked for so long: the reader ends
 
 
 class Condition(Record):
@@ -141,7 +141,7 @@ class Reader:
 
     @property
     def is_ended(self) -> bool:
-        """Whether it was stopped, by itself too, where nobody asked for long."""
+        """Whether it was stopped, by itself too, where no caller asked for long."""
         return self._ended.is_set()
 
     def wait(self, seconds: float = kubernetes_api.READING_SECONDS) -> Snapshot:
@@ -294,7 +294,7 @@ class Reader:
         )
         self._streams.add(response)
         try:
-            if self._ended.is_set():  # stopped meanwhile: nobody else shuts this one
+            if self._ended.is_set():  # stopped meanwhile: no other thread shuts this one
                 _shut(response)
             yield events
         finally:

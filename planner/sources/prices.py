@@ -205,7 +205,7 @@ def load_changes() -> tuple[PriceChange, ...]:
 
 
 def _embedded(name: str) -> str:
-    """A table that came with the planner: nobody's input, so that no bound is looked up for it; or that of another day in its place."""
+    """A table that came with the planner: no user's input, so that no bound is looked up for it; or that of another day in its place."""
     other = Path(os.environ.get(TABLES_VARIABLE, "")) / name
     is_other = bool(os.environ.get(TABLES_VARIABLE)) and other.is_file()
     return (other if is_other else data_folder() / "prices" / name).read_text("utf-8")

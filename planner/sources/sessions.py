@@ -100,7 +100,7 @@ def configured() -> SignedOut:
 
 
 def _kept_key(folder: Path) -> bytes:
-    """The folder's key, made by whoever comes first."""
+    """The folder's key, made by whichever comes first."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (folder / _KEY).exists():
@@ -121,7 +121,7 @@ def _kept_key(folder: Path) -> bytes:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Whole or not at all, and for nobody else to read."""
+    """Whole or not at all, and for no other user to read."""
     beside = file.with_name(f".{secrets.token_hex(8)}")
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as output:
         output.write(content)

@@ -52,12 +52,12 @@ T = TypeVar("T")
 GRACE_SECONDS: Final = 3_600.0
 """How long a reader may still need what was joined into other files."""
 ORPHAN_SECONDS: Final = 86_400.0
-"""How long a writer may take from its first file to the manifest; what nobody named by then is nobody's."""
+"""How long a writer may take from its first file to the manifest; what is not named by then has no owner."""
 AHEAD_SECONDS: Final = 86_400.0
-"""How far the clock of whoever took a snapshot may be ahead, for it to be the latest still."""
+"""How far the clock of the machine that took a snapshot may be ahead, for it to be the latest still."""
 RETRY_SECONDS: Final = 30
 SQL_SECONDS: Final = 300.0
-"""How long SQL may take that somebody else wrote, and what its answer may have; rows take some times that."""
+"""How long SQL may take that a user wrote, and what its answer may have; rows take some times that."""
 LARGEST_ANSWER_BYTES: Final = 128 * 2**20
 SQL_MEMORY_BYTES: Final = 384 * 2**20  # of DuckDB's own
 _FREE_BYTES: Final = (
@@ -190,7 +190,7 @@ class Store:
                     list(tables),
                 )
             except BaseException:
-                if self._is_local:  # room on a full disk; nobody named them
+                if self._is_local:  # room on a full disk; no manifest names them
                     with suppress(SourceError):
                         self._delete(files.values())
                 raise
@@ -554,7 +554,7 @@ class Store:
                 if partition in self._damaged():
                     continue
                 files = {path for entry in entries.values() for path in entry.paths}
-                self._delete(paths)  # first, so that nobody reads what goes next
+                self._delete(paths)  # first, so that is not read what goes next
                 self._delete(sorted(files))
                 deleted += len(paths) + len(files)
         return deleted
@@ -580,7 +580,7 @@ class Store:
             self._delete(sorted(going))
             named |= staying
             gone += len(late) + len(going)
-        if not named:  # no manifest at all: somebody lost it, and a copy of it may come back
+        if not named:  # no manifest at all: a user lost it, and a copy of it may come back
             return gone
         damaged = self._damaged()
         orphans = [
@@ -725,7 +725,7 @@ class Store:
 
 @contextmanager
 def _told(url: str, verb: str) -> Iterator[None]:
-    """Failures of a file system, as errors that say where and how to mend them."""
+    """Failures of a file system, as errors that say where and how to fix them."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
@@ -785,7 +785,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _patient(url: str) -> str:
-    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where nobody answers."""
+    """`url` of Google Cloud Storage, whose client would else try for a quarter of an hour where no server answers."""
     parts = urlsplit(url)
     if _RETRY_LIMIT in parts.query:
         return url

@@ -110,7 +110,7 @@ ASSUMED: Final[dict[str, Any]] = {one.name: one.assumed for one in SETTINGS}
 class Life(Record):
     """An observed life of a spot VM, or a gap between two. `ended` False: it was still running when it was last seen.
 
-    `since`: how old it was when somebody began to look, in hours: had it been lost before, nobody would know of it.
+    `since`: how old it was when a user began to look, in hours: had it been lost before, it would not be known.
     """
 
     hours: float

@@ -1,7 +1,7 @@
 """What spot would save: the same useful work, priced on demand and on spot, with everything that comes off the saving.
 
 Hours that interruptions cost are bought again at the spot price, and what spot can't deliver is finished on demand: the
-two sides of the comparison always buy the same work. So capacity that nobody had is never counted as saved, and a
+two sides of the comparison always buy the same work. So capacity that was not there is never counted as saved, and a
 saving can't exceed what was spent.
 """
 

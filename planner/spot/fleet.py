@@ -8,7 +8,7 @@ what each saves by itself per pod-hour at risk, and only as far as that saves so
     on demand = kept + freed          saved = freed by moving − spot nodes that come
 
 What a pool's moves free and bring is shared out among them by what each bears of the pool's bill, whatever their order; no
-move saves more than it bears: what is left over was idle, and is nobody's. `in_whole` is what one workload has of it.
+move saves more than it bears: what is left over was idle, and has no owner. `in_whole` is what one workload has of it.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class FleetSavings(Record):
     interruptions_usd : what lost work, restarts and gaps are expected to cost of that
     moving_prices_usd : what moves of the spot price are expected to cost of that
     expected_usd : what is left; `p5_usd` to `p95_usd` in 9 of 10 months, as spot prices move
-    idle_usd : of `saved_usd`, what is no workload's: capacity that nobody requested
+    idle_usd : of `saved_usd`, what is no workload's: capacity that was not requested
     moves : in order, most saved per pod-hour at risk first; then those that would save nothing
     bearers : namespaces and what is idle, before and after
     """
@@ -152,7 +152,7 @@ class FleetSavings(Record):
     idle_usd: float
     on_demand_nodes: int
     unpriced_nodes: int
-    no_spot_price_nodes: int  # of `on_demand_nodes`: they stay where they are, as nobody knows what they would save
+    no_spot_price_nodes: int  # of `on_demand_nodes`: they stay where they are, as it is not known what they would save
     freed_nodes: tuple[str, ...]
     packing_nodes: tuple[str, ...]
     spot_nodes: int
@@ -314,7 +314,7 @@ def _refreshed(snapshot: Snapshot, names: Container[str]) -> str:
 def _borne(
     snapshot: Snapshot, cost: ClusterCost, demand: Container[str], kind_of: Mapping[str, int]
 ) -> dict[tuple[str, int | None], float]:
-    """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle is nobody's."""
+    """(workload, its nodes' kind) → what it bears of on-demand nodes, USD a month in whole cents; what is idle has no owner."""
     nodes, held = {node.name: node for node in snapshot.nodes}, held_by_node(snapshot, WORKLOAD)
     sums = defaultdict[tuple[str, int | None], int](int)
     for node, name, share, cents in shares(cost.nodes, nodes, held):
@@ -326,7 +326,7 @@ def _borne(
 def _shared(moves: list[_Exact], borne: Mapping[str, float]) -> list[_Exact]:
     """A pool's moves with their parts of what all of them free and bring, by what each bears of the pool's bill.
 
-    None saves more than it bears: what is over goes to the others, and what nobody can have is left out.
+    None saves more than it bears: what is over goes to the others, and what no workload can have is left out.
     """
     chosen = [move for move in moves if move.move.is_worth_it]
     names = list(dict.fromkeys(exact.move.workload for exact in chosen))
@@ -792,7 +792,7 @@ _Cents = Mapping[tuple[str, Share], tuple[int, int]]
 
 
 def _bearers(was: _Cents, now: _Cents, moves: Iterable[Move], idle_usd: float) -> Iterator[Bearer]:
-    """Who bears what before and after, so that each column adds up to the sums of the whole. `idle_usd`: of what is saved, nobody's."""
+    """Who bears what before and after, so that each column adds up to the sums of the whole. `idle_usd`: of what is saved, no workload's."""
     expected = Counter[tuple[str, Share]]({("", Share.IDLE): round(100 * idle_usd)})
     for move in moves:
         if move.is_worth_it:

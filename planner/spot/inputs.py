@@ -45,7 +45,7 @@ from planner.spot.windows import window_of
 
 
 class Derived(Record):
-    """What the cluster and the price book say. `values`: setting → value (None: nobody says); `sources`: why."""
+    """What the cluster and the price book say. `values`: setting → value (None: nothing says); `sources`: why."""
 
     workload: str
     values: FrozenMap[float | None] = EMPTY
@@ -206,11 +206,11 @@ def _retries(workload: Workload, *, is_there: bool) -> tuple[float | None, str]:
 
 
 Told = dict[str, tuple[float | None, str]]
-"""Setting → its value (None: nobody says), and who says so, or why nobody does."""
+"""Setting → its value (None: nothing says), and who says so, or why it is not said."""
 
 
 def _with_told(derived: Derived, told: Told) -> Derived:
-    """With what is known; of a Job's hours and retries also that nobody knows."""
+    """With what is known; of a Job's hours and retries also what isn't."""
     known = {
         name: value for name, (value, _) in told.items() if value is not None or name in ("hours_per_month", "retries")
     }

@@ -61,7 +61,7 @@ class Spell(Record):
     cluster: str
     node_pool: str
     machine_type: str
-    created_at: float | None  # None: nobody saw it
+    created_at: float | None  # None: not seen
     watched_at: float
     ended_at: float
     was_lost: bool
@@ -117,7 +117,7 @@ class FittedLives(Record):
     """What spells and gaps come to, to reckon with; of a zone's nodes that are lost all at once the lives aren't among `lives`."""
 
     lives: tuple[Life, ...]  # in order of time
-    machine_types: tuple[str, ...] = ()  # of each life; () where nobody says
+    machine_types: tuple[str, ...] = ()  # of each life; () where nothing says
     gaps: tuple[Life, ...]
     life_drift: float = LIFE_DRIFT  # how far a month's lives are from these: σ of the logarithm
     gap_drift: float = GAP_DRIFT
@@ -152,7 +152,7 @@ class OwnHistory(FittedLives):
     lost: int
     taken_down: int
     still_there: int
-    since: str  # date and time, "" where nobody says
+    since: str  # date and time, "" where nothing says
     until: str
     lines: tuple[FitLine, ...]
     back_test: BackTest
@@ -359,7 +359,7 @@ def gaps_of_spells(watch: Watch, spells: Sequence[Spell]) -> Iterator[Gap]:
         for at, is_new, spell in sorted(turns, key=lambda turn: turn[:2]):
             if not is_new and spell.was_lost:
                 open_.append(spell)
-            elif not is_new:  # nobody wants what is taken down
+            elif not is_new:  # no user wants what is taken down
                 yield from (_gap(cluster, name, lost, at, is_over=False) for lost in open_)
                 open_.clear()
             elif open_:

@@ -84,11 +84,11 @@ def check_workload(
     Parameters
     ----------
     job_minutes : float, optional
-        How long its jobs are, None where nobody said.
+        How long its jobs are, None: not given.
     pods : tuple of Pod, optional
         The workload's pods, where they are at hand (`pods_by_workload`).
     window_seconds : float, optional
-        The notice that pods get, where somebody said; else the cloud's.
+        The notice that pods get, where it was given; else the cloud's.
     with_cures : bool
         Whether patches, objects and commands are written down too.
     refusal : Refusal, optional

@@ -285,7 +285,7 @@ def savings_line(
 
 
 def with_sources(derived: Derived, own: OwnHistory | None, *, has_lives: bool, has_gaps: bool) -> Derived:
-    """Says where lives and gaps come from that nobody gave as such; `has_lives`, `has_gaps`: somebody gave them."""
+    """Says where lives and gaps come from that were not given as such; `has_lives`, `has_gaps`: a user gave them."""
     from_own = {"zone_losses_per_month": "among the given lives"} if has_lives else {}
     if own and own.lives and not has_lives:
         counted = "losses of a whole zone, counted apart" if own.zone_losses_per_month else "among the lives"

@@ -13,11 +13,11 @@ from planner.ground.budget import UnwantedError
 NOTHING: Final = object()
 """Stands for an answer that isn't there."""
 
-_GLANCE_SECONDS: Final = 0.25  # between two looks whether somebody still waits
+_GLANCE_SECONDS: Final = 0.25  # between two looks whether a caller still waits
 
 
 class Answers:
-    """At most `most` answers, each for `seconds`. They are frozen records: nobody can change them.
+    """At most `most` answers, each for `seconds`. They are frozen records: they can not change.
 
     Streamlit's own cache can't be asked whether it has an answer, and lets nothing be drawn while it works one out.
     """
@@ -39,7 +39,7 @@ class Answers:
             return found[0]
 
     def worked_out(self, key: Hashable, work: Callable[[], Any], is_wanted: Callable[[], bool]) -> Any:
-        """The answer kept by `key`, else what `work` gives. Whoever asks meanwhile waits for it, as long as `is_wanted`;
+        """The answer kept by `key`, else what `work` gives. The caller meanwhile waits for it, as long as `is_wanted`;
         where it fails, or its page was left, the next of them works it out.
 
         Raises

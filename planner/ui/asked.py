@@ -42,7 +42,7 @@ class Asked(Generic[Settings]):
     def more(self, label: str, *, is_open: bool = False, but: Collection[str] = ()) -> Iterator[bool]:
         """A part for the settings that weren't shown so far, without those in `but`: drawn once it is opened, and while one of
         them is given; gives whether it is. It begins open where the link says one, so that nothing given is hidden; whether it is
-        open is each page's own. A field costs the browser of whoever looks and the server, closed or not."""
+        open is each page's own. A field costs the browser of the visitor and the server, closed or not."""
         record: Any = self.record
         holds = {one.name for one in settings_of(record)}.difference(self._names, but, link.EVERYWHERE)
         key, is_given = f"more_{record.__name__.removesuffix('Settings').lower()}", link.gives(holds)

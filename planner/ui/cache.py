@@ -91,7 +91,7 @@ def _refuse(question: Question[Any, Any], snapshot: Snapshot, given: Given) -> N
 
 
 def work(function: Callable[..., Answer], *asked: Any) -> Answer:
-    """``function(*asked)`` beside the server, not kept: reading what somebody gave."""
+    """``function(*asked)`` beside the server, not kept: reading what a user gave."""
     processes = pool.current()
     if processes is not None:
         return cast("Answer", processes.run(function, *asked, is_wanted=is_wanted))

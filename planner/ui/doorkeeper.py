@@ -1,13 +1,13 @@
-"""What stands before Streamlit where people sign in: nothing of a cluster leaves without somebody who may see it.
+"""What stands before Streamlit where people sign in: nothing of a cluster leaves without a user who may see it.
 
 Streamlit's own sign-in tells a page who asks; it leaves open what isn't a page (files to download, uploads, its metrics), lets
 a session live for 30 days, and keeps a tab that is open as it is. Here:
 
 - only what the frontend needs to show a page is open: its files, its websocket, the ways to the provider and back. Every
-  other path, those of the future too, needs somebody who is signed in, let in, and whose token still holds;
+  other path, those of the future too, needs a user who is signed in, let in, and whose token still holds;
 - cookies whose time is up, or that signed out, are taken out before Streamlit sees them, so that no session goes on by them;
 - a websocket ends with its person's token, and with a sign-out in whatever window;
-- whoever came by a link is led to it after the sign-in.
+- a visitor who came by a link is led to it after the sign-in.
 
 Where no sign-in is configured, only this machine itself is answered. What machines ask for where the dashboard runs beside
 `headroom serve` stays open to them, and not by the name that people use: the webhook, and whether all is well. Metrics name
@@ -47,13 +47,13 @@ _OPEN: Final = frozenset(
      "/auth/login", _SIGN_OUT, access.CALLBACK, _STREAM]
 )  # fmt: skip
 _OPEN_BELOW: Final = ("/static/", "/component/")  # the frontend's own files, of Streamlit's packages
-_GLANCE_SECONDS: Final = 2.0  # between two looks whether somebody signed out elsewhere
+_GLANCE_SECONDS: Final = 2.0  # between two looks whether a user signed out elsewhere
 _GRACE_SECONDS: Final = (
     5.0  # after the end of a token: the page that is open turns to the sign-in by itself, which asks
 )
 _RETURN_SECONDS: Final = 600
 _LONGEST_RETURN: Final = 3000
-_MOST_COOKIE_BYTES: Final = 6000  # of somebody's cookies: a websocket's request has lines of at most 8,192
+_MOST_COOKIE_BYTES: Final = 6000  # of a user's cookies: a websocket's request has lines of at most 8,192
 _LOCAL: Final = f"{access.LOCAL_ONLY.capitalize()}. {access.HOW_TO}.\n"
 _TOO_LONG: Final = (
     "You are signed in, but what the provider says of you doesn't fit into cookies, even without the groups that nothing here asks "
@@ -69,7 +69,7 @@ _NOT_ALL: Final = "Metrics name workloads of every namespace, and you don't see 
 
 
 def claims_of(cookies: Mapping[str, str]) -> dict[str, Any]:
-    """What the provider said of whoever sends these cookies; {} unless Streamlit signed them here."""
+    """What the provider said of the client that sends these cookies; {} unless Streamlit signed them here."""
 
     def signed(name: str) -> bytes | None:
         value = cookies.get(name)
@@ -149,7 +149,7 @@ class Doorkeeper:
             await self._app({**scope, "method": "GET"} if path == _SIGN_OUT else scope, receive, answer)
 
     def _judged(self, cookies: Mapping[str, str], sign_in: SignIn) -> Person | Refused | None:
-        """Who sends these cookies; None for nobody, and who signed out."""
+        """Who sends these cookies; None for no one, and who signed out."""
         claims = claims_of(cookies)
         if not claims or claims in self._signed_out:
             return None
@@ -179,7 +179,7 @@ class _Answer:
     Parameters
     ----------
     is_in : bool
-        Whether somebody who may be here asks.
+        Whether a user who may be here asks.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class _Answer:
         return value + b"; Secure" if is_bare else value
 
     def _before(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Remember a page that somebody asked for who has to sign in first."""
+        """Remember a page that a user asked for who has to sign in first."""
         query = self._scope["query_string"].decode("latin-1")
         asked = str(self._scope["path"]) + (f"?{query}" if query else "")
         if len(asked) > _LONGEST_RETURN or (asked == f"{base_path()}/" and RETURN not in self._cookies):
@@ -225,7 +225,7 @@ class _Answer:
         return [*headers, (b"set-cookie", _cookie(quote(asked, safe="/"), _RETURN_SECONDS))]
 
     def _after(self, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Lead somebody who comes back from the provider to the page they asked for."""
+        """Lead a user who comes back from the provider to the page they asked for."""
         wanted = unquote(self._cookies.get(RETURN, ""))
         signed = any(name == b"set-cookie" and USER_COOKIE_NAME.encode() in value for name, value in headers)
         if not signed or not is_own_place(wanted, self._pages):
@@ -263,9 +263,9 @@ def _is_persons(name: str) -> bool:
 
 
 def _small(headers: list[tuple[bytes, bytes]], whose: access.Access) -> list[tuple[bytes, bytes]] | None:
-    """A sign-in's headers whose cookies hold what is asked of somebody and no more; None where even that is too long.
+    """A sign-in's headers whose cookies hold what is asked of a user and no more; None where even that is too long.
 
-    Tokens are left out where they are: they only spare somebody a question at the provider's own sign-out.
+    Tokens are left out where they are: they only spare a user a question at the provider's own sign-out.
     """
     set_now = [value for name, value in headers if name == b"set-cookie" and _is_kept_of_person(value)]
     theirs = [(pair, rest) for pair, _, rest in (value.decode("latin-1").partition(";") for value in set_now)]
@@ -316,7 +316,7 @@ def _is_asked_locally(scope: Scope) -> bool:
 
 
 def _is_led_here(scope: Scope) -> bool:
-    """Whether another site's page led somebody here; browsers that don't say so (before 2023) aren't held up.
+    """Whether another site's page led a user here; browsers that don't say so (before 2023) aren't held up.
 
     Streamlit's own way out is a GET that its page goes to (`st.logout`), so that no POST can be asked for; the Fetch Metadata say
     what a POST's Origin would (W3C, Fetch Metadata Request Headers, 2.4).

@@ -1,4 +1,4 @@
-"""An error becomes a sentence on the page: what, where, and how to mend it."""
+"""An error becomes a sentence on the page: what, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def show(error: HeadroomError, place: DeltaGenerator | None = None) -> None:
-    """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known is nobody's mistake."""
+    """The error's sentence in a box, with a glyph and a word beside the colour; what isn't known has no owner mistake."""
     where = f"\n\nWhere: {literal(error.where)}" if error.where else ""
     mend = f"\n\nWhat to do: {literal(error.mend)}." if error.mend else ""
     said = f"{literal(sentence(error.what))}{where}{mend}"

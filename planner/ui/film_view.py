@@ -35,7 +35,7 @@ def _component() -> Any:
 
 
 def fetched() -> None:
-    """Nothing to see: a browser has what draws a film before somebody asks for one."""
+    """Nothing to see: a browser has what draws a film before one is asked for."""
     _component()(key="film_fetched", data=None)
 
 

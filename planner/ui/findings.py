@@ -49,7 +49,7 @@ def not_seen(snapshot: Snapshot) -> None:
 
 
 def lost(snapshot: Snapshot, at_most: int = 3) -> str:
-    """What of a snapshot's files could not be used, each with how to mend it, as Markdown; "" where all could."""
+    """What of a snapshot's files could not be used, each with how to fix it, as Markdown; "" where all could."""
     found = [problem for problem in snapshot.problems if problem.severity is not Severity.INFO]
     if not found:
         return ""
@@ -69,7 +69,7 @@ def of(snapshot: Snapshot) -> FindingsAnswer:
 
 
 def show(findings: Sequence[Finding], *, at_most: int | None = None, more: str = "") -> None:
-    """The findings as lines: glyph, object with the way to its page, what, and how to mend it. `more`: where the rest is.
+    """The findings as lines: glyph, object with the way to its page, what, and how to fix it. `more`: where the rest is.
 
     Where there are more than `at_most`, the first of each kind stands for those like it.
     """

@@ -101,7 +101,7 @@ _SAID: Final = (
 
 
 def _move(row: Row) -> Hashable:
-    """What is said of a move, but for whose it is: to three digits, since cents that are left over are somebody's."""
+    """What is said of a move, but for whose it is: to three digits, since cents that are left over have an owner."""
     return tuple(f"{said:.3g}" if isinstance(said := row[name], float) else said for name in _SAID)
 
 

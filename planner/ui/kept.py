@@ -1,4 +1,4 @@
-"""What somebody gave, kept an hour after it was last looked at: a page that is loaded again is a new session and has nothing.
+"""What a user gave, kept an hour after it was last looked at: a page that is loaded again is a new session and has nothing.
 
 It is opened by three things together: a cookie that is random and that no script can read (`planner.ui.web.Guard` sets it), who is
 signed in, where people sign in, and the digest of what was given, which stands in the link. The link alone opens nothing.
@@ -59,14 +59,14 @@ _kept = Kept()
 
 
 def keep(digest: str, value: object, weight: int = 0) -> None:
-    """Keep it for whoever asks now; at every run that has it."""
+    """Keep it for the caller now; at every run that has it."""
     owner = _owner()
     if owner is not None:
         _kept.keep(owner, digest, value, weight)
 
 
 def find(digest: str) -> Any:
-    """What whoever asks gave with that digest; None where it isn't kept, or somebody else gave it."""
+    """What the caller gave with that digest; None where it isn't kept, or another browser gave it."""
     owner = _owner()
     return None if owner is None else _kept.find(owner, digest)
 

@@ -69,7 +69,7 @@ def close_dialog() -> None:
 def arrive(page: str) -> None:
     """Before any widget of `page`: a link that names a page's parameters names all of them.
 
-    Streamlit gives widgets back what they had when their page was left. That is right for somebody who comes back by the
+    Streamlit gives widgets back what they had when their page was left. That is right for a user who comes back by the
     menu; a link to one workload must not open with what was typed for another.
     """
     before = st.session_state.get(_PAGE)
@@ -264,7 +264,7 @@ def text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T |
 def private_text(label: str, parse: Callable[[str], T], *, key: str, **more: Any) -> T | None:
     """What `parse` makes of a longer text that may hold anything: the link has its digest. None when it is empty.
 
-    Texts of this session, and of this browser's last hour, are found again by their digest; whoever opens the link elsewhere is asked for the text. One of
+    Texts of this session, and of this browser's last hour, are found again by their digest; a visitor who opens the link elsewhere is asked for the text. One of
     an earlier release, with the text itself, is read, and its address changed.
 
     Raises

@@ -33,7 +33,7 @@ _NOTHING: Final = "nothing"
 
 
 def kubelet(snapshot: Snapshot) -> tuple[KubeletSettings, tuple[NodeMemoryStats, ...]]:
-    """How the kubelets are set up now, Kubernetes' defaults until somebody says otherwise; and their own metrics, where somebody gave
+    """How the kubelets are set up now, Kubernetes' defaults until a user says otherwise; and their own metrics, where a user gave
     them."""
     asked = Asked(KubeletSettings)
     with st.expander("How the kubelets are set up (defaults unless you change them)", icon=":material/tune:"):

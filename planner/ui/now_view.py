@@ -216,7 +216,7 @@ def _covered(found: Survival) -> tuple[Spare, int] | None:
 # ── money ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 @errors.part
 def money(line: Line, snapshot: Snapshot) -> None:
-    """The bill, what of it nobody requests, and what packing frees."""
+    """The bill, what of it is not requested, and what packing frees."""
     if costs.QUESTION.not_known(snapshot):
         _say(line, "Not known: nodes were not read.", "?")
         return

@@ -46,7 +46,7 @@ def _newest(before: Sequence[PodLog], added: Sequence[PodLog]) -> tuple[PodLog, 
 def add_logs(snapshot: Snapshot) -> None:
     """Logs the snapshot didn't bring: from the live cluster it was read from, or from files."""
     with st.expander("Add logs", icon=":material/upload_file:"):
-        if live_view.is_live(snapshot):  # whatever a file that somebody gave is called, its pods aren't asked for
+        if live_view.is_live(snapshot):  # whatever a file that a user gave is called, its pods aren't asked for
             _read_live(snapshot)
         st.caption(
             "Either logs.txt files of kubectl cluster-info dump, or what kubectl logs (--previous) printed for one "

@@ -31,7 +31,7 @@ _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
 def pick(snapshot: Snapshot) -> str:
     """The workload looked at; "" where there is none: then a manifest can be asked about. Those with most GPUs at stake stand
-    first: which can't be rolled out is another view's question, and nobody waits for it here."""
+    first: which can't be rolled out is another view's question, and no visitor waits for it here."""
     every = [workload.key for workload in by_stake(snapshot)]
     if not every:
         return ""

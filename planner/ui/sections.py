@@ -1,5 +1,5 @@
 """Sections that a question answers as it describes itself: Kueue's queues, room that is made, what one loss would break. The last
-two are closed until somebody asks: on a large cluster they take seconds."""
+two are closed until they are asked for: on a large cluster they take seconds."""
 
 from __future__ import annotations
 

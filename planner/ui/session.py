@@ -206,7 +206,7 @@ def _found(asked: Wanted) -> str | None:
 def _is(asked: Wanted, name: str, held: Snapshot | None) -> bool:
     if not asked.digest:
         return asked.name == name
-    if held is None and asked.name != name:  # an embedded one that nobody asks for isn't read
+    if held is None and asked.name != name:  # an embedded one that is not asked for isn't read
         return False
     return len(asked.digest) >= min(_DIGITS, len(called(name).digest)) and called(name).digest.startswith(asked.digest)
 

@@ -1,6 +1,6 @@
 """Who looks at the dashboard, and the page for those who have to sign in first.
 
-`person` is asked by the router before anything else, on every run: where people sign in and nobody is there, no page runs,
+`person` is asked by the router before anything else, on every run: where people sign in and no client is there, no page runs,
 so that nothing of a cluster is read, worked out or sent.
 """
 
@@ -40,7 +40,7 @@ def signed_out() -> SignedOut:
 
 
 def person() -> Person | None:
-    """Who is signed in and let in; None: nobody. Only where `configured`."""
+    """Who is signed in and let in; None: none fits. Only where `configured`."""
     found = _judged()
     return found if isinstance(found, Person) else None
 
@@ -54,7 +54,7 @@ def _judged() -> Person | Refused | None:
 
 
 def seen(snapshot: Snapshot) -> Snapshot:
-    """What the server has of a cluster, for the namespaces that whoever asks may see; what people give themselves is theirs."""
+    """What the server has of a cluster, for the namespaces that the caller may see; what people give themselves is theirs."""
     patterns = _patterns()
     return snapshot if patterns is None else snapshot.derived.once(_seen, snapshot, patterns)
 
@@ -64,12 +64,12 @@ def _seen(snapshot: Snapshot, patterns: tuple[str, ...]) -> Snapshot:
 
 
 def sees(namespace: str) -> bool:
-    """Whether whoever asks may see what is in it."""
+    """Whether the caller may see what is in it."""
     return access.sees(_patterns(), namespace)
 
 
 def sees_all() -> bool:
-    """Whether no namespace is hidden from whoever asks."""
+    """Whether no namespace is hidden from the caller."""
     return _patterns() is None
 
 
@@ -82,14 +82,14 @@ def _patterns() -> tuple[str, ...] | None:
 
 
 def ask() -> None:
-    """Where whoever asks isn't let in: the page that says so, and nothing after it."""
+    """Where the caller isn't let in: the page that says so, and nothing after it."""
     if configured() is not None and person() is None:
         _show()
         st.stop()
 
 
 def _show() -> None:
-    """The page of whoever isn't let in: a way to the provider, or why this account isn't enough."""
+    """The page of a user who isn't let in: a way to the provider, or why this account isn't enough."""
     found, sign_in = _judged(), configured()
     assert sign_in is not None
     _, middle, _ = st.columns([1, 2, 1])
@@ -123,7 +123,7 @@ def sidebar() -> None:
         st.caption(f"Namespaces you see: {which}. The others count in every answer, without their names.")
     if st.button("Sign out", icon=":material/logout:", key="sign-out"):
         st.logout()
-        st.stop()  # nobody is there any more: the rest would run the page again, and the way to the provider were lost
+        st.stop()  # no user is there any more: the rest would run the page again, and the way to the provider were lost
     # The page runs again when its reader's time is up, so that it isn't left standing; `Doorkeeper` ends the rest.
     left = min(max(1.0, found.until - time.time() + _AFTER_SECONDS), _LONGEST_SECONDS)
 

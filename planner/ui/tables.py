@@ -94,7 +94,7 @@ def _is_taken_for_narrower(name: str, rows: Rows) -> bool:
 
 def broken(text: str, pixels: int) -> str:
     """`text` for a column so wide: a word that is longer ends its lines after "/", "-" and ".", as far as it has any.
-    A short name stays as it is: whoever copies it has it whole.
+    A short name stays as it is: a copy has it whole.
     """
     most = _letters(pixels)
     if all(len(word) <= max(most, _SHORT_LETTERS) for word in text.split()):

@@ -154,7 +154,7 @@ def browser_of(cookies: Mapping[str, str]) -> str:
 
 
 def _new_browser(scope: Scope, *, is_https: bool) -> list[tuple[bytes, bytes]]:
-    """A cookie for whoever has none and asks for a page: of links from elsewhere too (Lax), so that one comes back to what one gave."""
+    """A cookie for a visitor who has none and asks for a page: of links from elsewhere too (Lax), so that one comes back to what one gave."""
     is_page = scope["type"] == "http" and "text/html" in header(scope, b"accept")
     if not is_page or browser_of(cookie_parser(header(scope, b"cookie"))):
         return []

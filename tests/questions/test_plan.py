@@ -81,7 +81,7 @@ def same_price(found: Snapshot) -> tuple[bool, str]:
     [remedy] = [one for one in ways if one.kind is RemedyKind.ADD_NODE]
     assert (remedy.extra_nodes, remedy.is_kept) == (measure.nodes, measure.is_kept)
     assert remedy_cost(found, embedded_book(), remedy) == price_of(measure)
-    assert ("stay on" in str(remedy.sentence)) == remedy.is_kept
+    assert ("in use afterwards" in str(remedy.sentence)) == remedy.is_kept
     return measure.is_kept, price_of(measure)
 
 

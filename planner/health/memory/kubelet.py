@@ -88,7 +88,7 @@ THRESHOLD_SOURCES: Final = {
     "(https://pub.dev/documentation/pulumi_gcp/latest/container/ClusterNodePoolNodeConfigKubeletConfigEvictionSoft-class.html, "
     "read 2026-11-20); no soft threshold unless evictionSoft is set",
 }
-"""Where nobody set any thresholds: who says what they are then. It is the same on both."""
+"""Where no thresholds: who says what they are then. It is the same on both."""
 
 
 class KubeletSettings(Record):

@@ -35,7 +35,7 @@ from planner.kubernetes.requests import pod_requests
 
 
 class _Use(Record, kw_only=False):
-    """What one container uses; what nobody measured is None."""
+    """What one container uses; what was not measured is None."""
 
     working_set_bytes: int | None
     cpu_millicores: int | None = None

@@ -26,7 +26,7 @@ class Makers:
             self._patterns[workload.namespace].append((pod_name_pattern(workload), workload))
 
     def of(self, namespace: str, pod: str) -> Workload | None:
-        """The workload, the one with the longest name where several fit (``api`` and ``api-worker``); None: nobody."""
+        """The workload, the one with the longest name where several fit (``api`` and ``api-worker``); None: none fits."""
         fitting: Sequence[Workload] = [one for pattern, one in self._patterns[namespace] if pattern.fullmatch(pod)]
         return max(fitting, key=lambda one: len(one.name), default=None)
 

@@ -4,7 +4,7 @@ The rule, in one place:
 
 * memory: the largest working set seen, plus 15%. A container that was OOM-killed needs more than the limit it died at:
   at least that limit plus 20%, and at least 100 MiB more. What a container uses under a limit that kills or starves
-  it says little about its need, so the same program's use in pods that work counts as well. Where nobody measured
+  it says little about its need, so the same program's use in pods that work counts as well. Where nothing measured
   that use, what those pods are given is the least: their request, and their limit, under which they live (our choice).
   Rounded up; never below what was seen; the limit is left alone where it is large enough already.
 * CPU: the 95th percentile seen, plus 15%, as the request; of a container that runs into its CPU limit, what the same
@@ -53,7 +53,7 @@ class Basis(StrEnum):
     SEEN = "seen"  # the largest working set seen, plus the margin
     OOM = "oom"  # the limit it was killed at, plus the bump
     PEERS = "peers"  # the largest working set of the same program where it works, plus the margin
-    GIVEN = "given"  # what the same program is given where it works: nobody measured what it uses there
+    GIVEN = "given"  # what the same program is given where it works: not measured: what it uses there
 
 
 class Suggestion(Record):

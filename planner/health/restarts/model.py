@@ -28,7 +28,7 @@ class Cause(Worded):
     OOM_OWN_LIMIT = "oom_own_limit", "OOM-killed at its own limit"  # or its pod's
     OOM_NODE = "oom_node", "OOM-killed, node ran out"  # killed for memory without a limit of its own: the node ran out
     CHILD_TIMEOUT = "child_timeout", "workers killed by timeout"  # by their own supervisor; the container lives on
-    CHILD_KILLED = "child_killed", "child processes killed"  # by somebody else; the container lives on
+    CHILD_KILLED = "child_killed", "child processes killed"  # by another process; the container lives on
     HEAP_LIMIT = "heap_limit", "memory refused inside"  # by the runtime's own heap limit, or malloc
     GPU_MEMORY = "gpu_memory", "GPU memory"
     SHARED_MEMORY = "shared_memory", "shared memory"  # /dev/shm

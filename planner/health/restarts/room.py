@@ -15,7 +15,7 @@ from planner.kubernetes.requests import pod_requests
 
 
 class NodeRoom(Record):
-    """A node where pods of the loop are: `free_bytes` nobody has requested, `more_bytes` the cure needs on top."""
+    """A node where pods of the loop are: `free_bytes` not requested, `more_bytes` the cure needs on top."""
 
     node: str
     free_bytes: int

@@ -92,7 +92,7 @@ def read_pod_text(shared: Shared, item: msgspec.Raw | bytes | memoryview) -> Rea
 def _as_written(type_: Any, **given: Any) -> Any:
     """`type_`, with texts in the place of times wherever it has any; a field of a struct that is `given` has that type.
 
-    Not in a `TerminatedState`: beside another state it isn't read, and its times would be looked at by nobody.
+    Not in a `TerminatedState`: beside another state it isn't read, and its times wouldn't be looked at.
     """
     if type_ is wire.TerminatedState:
         return type_

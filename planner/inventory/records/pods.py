@@ -276,7 +276,7 @@ def cut(spec: wire.PodSpec) -> wire.PodSpec:
                 if hook is not None and hook.exec is not None and hook.exec.command is not None:
                     hook.exec = wire.Command(sleeps=slept_seconds(hook.exec.command))
     for volume in spec.volumes or ():
-        if (place := volume.host_path) is not None and place.path is not None:  # the path itself is nobody's business
+        if (place := volume.host_path) is not None and place.path is not None:  # the path itself has no owner business
             known = place.directory if is_sealed(place.path) else system_directory(place.path)
             volume.host_path = wire.HostPath(directory=known or None)
     spec.volumes = without_token(spec.volumes)
@@ -351,7 +351,7 @@ def read_pod_spec(shared: Shared, spec: wire.PodSpec) -> model.PodSpec:
 
 def _unmodelled(spec: wire.PodSpec) -> Iterator[str]:
     """Fields that make a verdict unknown (`planner.inventory.fields`), apart from serviceAccountName, which only does so
-    where nobody uses the account yet."""
+    where no pod uses the account yet."""
     if spec.os is not None and spec.os.name != "linux":
         yield "os"
     if spec.readiness_gates:

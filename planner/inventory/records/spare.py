@@ -2,7 +2,7 @@
 
 Source: karpenter.sh/docs/concepts/nodepools (v1), `pkg/apis/v1/nodeclaim.go`, `nodeclaim_status.go` (startup taints go before pods come);
 kubernetes/autoscaler `cluster-autoscaler/apis/capacitybuffer/autoscaling.x-k8s.io/v1beta1/types.go`,
-`apis/provisioningrequest/autoscaling.x-k8s.io/v1`. What isn't in a status nobody acts on.
+`apis/provisioningrequest/autoscaling.x-k8s.io/v1`. What isn't in a status none acts on.
 """
 
 from __future__ import annotations

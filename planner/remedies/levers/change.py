@@ -56,7 +56,7 @@ def change(revision: Revision, run: Run, seconds: float) -> Step:
 
 
 def _promotions(workload: Workload, times: int, seconds: float) -> Iterator[str]:
-    """Each pause that waits for somebody, waited for and ended: without that it never gets Healthy."""
+    """Each pause that waits for a user, waited for and ended: without that it never gets Healthy."""
     steps = workload.strategy.canary.steps if workload.strategy.canary is not None else ()
     pauses = [place for place, one in enumerate(steps) if one.is_pause and one.pause_seconds is None]
     places = pauses[-times:] if times and len(pauses) >= times else [None] * times

@@ -37,7 +37,7 @@ class Moved(Record, eq=False):
 def steps(
     cluster: Cluster, plan: MovesPlan, keys: Mapping[str, str], named: frozenset[str], *, is_of_places: bool
 ) -> tuple[Step, ...]:
-    """What somebody does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
+    """What a user does: cordons are lent, so that a script that stops gives them back. `named`: pods that are there under these names;
     of others the Ready ones of their workload are waited for."""
     first, names, made, shut = plan.replays[0], cluster.node_names, list[Step](), frozenset[int]()
     as_it_is = {i for i, node in enumerate(cluster.nodes) if node.is_cordoned}  # before, and so afterwards

@@ -78,7 +78,7 @@ def growing(
 
 
 def most_wanted(cluster: Cluster, revisions: Sequence[Revision]) -> int:
-    """With how many more nodes each pod that may need one has its own: more than that help nobody."""
+    """With how many more nodes each pod that may need one has its own: more than that help no pod."""
     return max(1, sum(revision.after.pods_wanted for revision in revisions) + len(cluster.waiting))
 
 
@@ -166,7 +166,7 @@ def _pool_or_size(node: Node) -> str:
 
 
 def _pushes_daemons(cluster: Cluster, place: int) -> bool:
-    """Whether somebody who waits would push pods of DaemonSets out of a new node like that of a place, where their share is only set
+    """Whether a pending pod would preempt pods of DaemonSets of a new node like that of a place, where their share is only set
     aside."""
     node = cluster.nodes[place]
     lowest = min((cluster.priority_of(one.template.spec) for one in daemons_on(cluster.snapshot, node)), default=None)

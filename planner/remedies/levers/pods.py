@@ -63,7 +63,7 @@ def ways(cluster: Cluster, revision: Revision, run: Run, why: Impasse) -> Iterat
 
 # ── a volume that one node has at a time ─────────────────────────────────────────────────────────────────────────────
 def _of_volumes(cluster: Cluster, revision: Revision, run: Run) -> Iterator[Way]:
-    """The pods that hold the volume leave its node, or all of the workload's go and come back. That a pod is evicted helps nobody by itself:
+    """The pods that hold the volume leave its node, or all of the workload's go and come back. That a pod is evicted helps no pod by itself:
     its successor is put back where the volume is before that is taken off."""
     waits, workload = volume_waits(run, revision.after.key), revision.after
     at = _at(run)
@@ -165,5 +165,5 @@ def _of_silent_nodes(revision: Revision, run: Run) -> Iterator[Way]:
 
 
 def _at(run: Run) -> float:
-    """When a stuck rollout is over, and somebody has seen it."""
+    """When a stuck rollout is over, and a user has seen it."""
     return float(ceil(run.tick_ends[-1] if run.tick_ends else 0) + _STEP_SECONDS)

@@ -1,4 +1,4 @@
-"""Larger quotas in the namespace of what rolls out: as large as what is used then, no larger. Nobody else gives anything up."""
+"""Larger quotas in the namespace of what rolls out: as large as what is used then, no larger. No other workload gives anything up."""
 
 from __future__ import annotations
 

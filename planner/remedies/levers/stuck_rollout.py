@@ -70,7 +70,7 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
         workload = next(r.after for r in revisions if r.after.key == self.workload.key)
         if workload.template is self.workload.template and self.room.is_short(cluster, workload):
             return None
-        if perhaps_in_flight(self.cluster):  # somebody nobody sees may take what it would have
+        if perhaps_in_flight(self.cluster):  # an unseen pod may take what it would have
             return None
         run = simulate(cluster, revisions, seed=self.seed)
         asked = {r.after.key for r in self.revisions} - {workload.key}

@@ -3,7 +3,7 @@
 Source: argo-rollouts 1.9 `rollout/{canary,bluegreen,replicaset,sync,pause,trafficrouting,context}.go`,
 `utils/replicaset/{canary,replicaset}.go`. How many pods each set is to have is in `planner.rollout.controllers.argo_counts`.
 
-Assumed: analyses, plugins and traffic routers do at once what they are asked for; whoever waits for a promotion, or for
+Assumed: analyses, plugins and traffic routers do at once what they are asked for; a rollout that waits for a promotion, or for
 a pause to be over, gets it once nothing else moves (`go_on`).
 """
 
@@ -142,7 +142,7 @@ class ArgoController(OverSets):
 
     # ── doing ───────────────────────────────────────────────────────────────────────────────────────────────────────
     def go_on(self, simulation: Simulation, *, may_promote: bool) -> bool:
-        """Nothing else moves: a pause is over, or somebody promotes it (``kubectl argo rollouts promote``); whether it goes on."""
+        """Nothing else moves: a pause is over, or it is promoted (``kubectl argo rollouts promote``); whether it goes on."""
         waits_for = self.waits_for
         if not waits_for or (waits_for == "promotion" and not may_promote):
             return False

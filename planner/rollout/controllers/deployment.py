@@ -141,7 +141,7 @@ class DeploymentController(OverSets):
 
     def course(self, simulation: Simulation) -> Iterator[Numbers] | None:
         """The quiet moments to come, up to the last, where from this one on all hangs on how many of its pods there are; None where more
-        does. For who knows that each new pod has a node at once, and that nobody else acts.
+        does. For who knows that each new pod has a node at once, and that no other acts.
 
         In which order a step's pods start and end is the same: old ones go until as few as may be are available, new ones are made
         until there are as many as may be. What goes for want of health, since it isn't Ready yet, counts among those.

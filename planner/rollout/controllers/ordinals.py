@@ -45,7 +45,7 @@ class Ordinals:
     Parameters
     ----------
     wanted : the ordinals it shall have
-    revision : of its update; whoever has another one is old
+    revision : of its update; pods of another one are old
     pods : what there is at the start
 
     Attributes

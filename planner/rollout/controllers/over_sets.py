@@ -41,7 +41,7 @@ class OverSets(RolloutController):
         return any(controller.tally(simulation).count(ENDING) for controller in self.all_sets)
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
-        """Somebody writes its replicas."""
+        """A user writes its replicas."""
         self.workload = replace(self.workload, replicas=replicas)
         self.replicas = replicas
         for key in (self.key, *self.owners()):

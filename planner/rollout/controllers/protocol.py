@@ -13,7 +13,7 @@ from planner.scheduling.pod import LivePod
 
 
 class RolloutController(Controller):
-    """The controller of a workload that is changed. `promotions`: how often somebody had to promote it."""
+    """The controller of a workload that is changed. `promotions`: how often it had to be promoted."""
 
     workload: Workload
     promotions: int = 0
@@ -47,7 +47,7 @@ class RolloutController(Controller):
         )  # fmt: skip
 
     def change(self, simulation: Simulation, workload: Workload, *, before: Workload, has_new_template: bool) -> None:
-        """Somebody changes the workload again, from `before`, whatever has become of the change that it carries out.
+        """A user changes the workload again, from `before`, whatever has become of the change that it carries out.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class ScaledController(Protocol):
     replicas: int
 
     def scale(self, simulation: Simulation, replicas: int) -> None:
-        """Somebody writes the workload's replicas."""
+        """A user writes the workload's replicas."""
         ...
 
 

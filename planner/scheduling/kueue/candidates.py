@@ -32,7 +32,7 @@ def order(held: Held, queue: str) -> tuple[bool, bool, int, float, str]:
 
 
 class Preemptor(Record):
-    """Who wants what, of which the resources `short` need somebody to go."""
+    """Who wants what, of which the resources `short` need a workload to go."""
 
     tree: Tree
     queue: Queue

@@ -204,12 +204,12 @@ def _fits(tree: Tree, entry: Entry, gone: Mapping[str, Held]) -> bool:
 
 
 def reserves(entry: Entry) -> bool:
-    """Whether one that would have to evict and finds nobody keeps quota from the others: where its queue may not reclaim its own of all."""
+    """Whether one that would have to evict and finds no workload keeps quota from the others: where its queue may not reclaim its own of all."""
     return entry.queue.spec.reclaim != "Any"
 
 
 def _reserved(entry: Entry) -> Use:
-    """What nobody else gets in this cycle while it waits for others to end (`quotaResourcesToReserve`)."""
+    """What no other workload gets in this cycle while it waits for others to end (`quotaResourcesToReserve`)."""
     queue, found = entry.queue, {}
     for fr, amount in entry.assignment.use.items():
         quota, used = queue.quota(fr), queue.use.get(fr, 0)

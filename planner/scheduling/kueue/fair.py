@@ -17,7 +17,7 @@ STRATEGIES = ("LessThanOrEqualToFinalShare", "LessThanInitialShare")
 
 
 def fair_targets(preemptor: Preemptor, strategies: tuple[str, ...]) -> list[Target]:
-    """Who would go; [] where nobody's going helps."""
+    """Who would go; [] where no eviction helps."""
     candidates = sorted(_candidates(preemptor), key=lambda one: order(one, preemptor.queue.name))
     if not candidates:
         return []
@@ -103,7 +103,7 @@ def _second(preemptor: Preemptor, candidates: list[Held], found: list[Target]) -
 
 
 class _Ordering:
-    """Queues to take somebody from, the one with the highest share at each level first (`TargetClusterQueueOrdering`)."""
+    """Queues to take a workload from, the one with the highest share at each level first (`TargetClusterQueueOrdering`)."""
 
     def __init__(self, queue: Queue, candidates: list[Held]) -> None:
         self._queue = queue

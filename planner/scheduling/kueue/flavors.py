@@ -1,4 +1,4 @@
-"""Which flavor each pod set of a workload gets, and how: it fits, somebody has to go, or it never fits.
+"""Which flavor each pod set of a workload gets, and how: it fits, a workload has to go, or it never fits.
 
 Source: kueue `pkg/scheduler/flavorassigner/flavorassigner.go`, `podset_reducer.go`.
 """

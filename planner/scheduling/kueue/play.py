@@ -1,6 +1,6 @@
 """Cycle after cycle until nothing moves: who is let in, who waits at which place and for what, who would be evicted for whom.
 
-Nothing ends meanwhile, and nobody comes. Workloads that are evicted are not played on: they wait again, with what came of it not known.
+Nothing ends meanwhile, and none comes. Workloads that are evicted are not played on: they wait again, with what came of it not known.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from planner.scheduling.kueue.tree import FlavorResource
 from planner.scheduling.kueue.wanting import NO_MATCH, NO_PLACES, TOO_MUCH, Lack, Mode, SetGiven, Target, Wanting
 
 ROUNDS: Final = 4
-"""How often those that were set aside are tried again after somebody went; beyond that they are not known."""
+"""How often those that were set aside are tried again after a workload went; beyond that they are not known."""
 
 
 class Outcome(StrEnum):
@@ -216,15 +216,15 @@ def _cycles(made: _Play) -> None:
         made.aside, made.shapes = [], {}
         for one in in_order(again):
             made.waiting.setdefault(one.queue, []).append(one)
-    for one in again:  # somebody went once more, and they weren't tried since
+    for one in again:  # a workload went once more, and they weren't tried since
         made.told(one, Outcome.UNKNOWN, why="others go and come for too long to be played")
 
 
 def _until_still(made: _Play) -> bool:
-    """Cycles until no queue's first one moves; those that don't fit are set aside. Whether somebody was evicted.
+    """Cycles until no queue's first one moves; those that don't fit are set aside. Whether a workload was evicted.
 
     Who is left then is tried in every cycle, and all behind them never are: kueue `pkg/scheduler/scheduler.go` `requeueAndUpdate` puts
-    back at once who was skipped, `pkg/cache/queue/cluster_queue.go` `RequeueIfNotPresent` whoever is of a StrictFIFO queue.
+    back at once who was skipped, `pkg/cache/queue/cluster_queue.go` `RequeueIfNotPresent` what is of a StrictFIFO queue.
     """
     somebody_went = False
     while heads := list(_heads(made)):
@@ -261,7 +261,7 @@ def _heads(made: _Play) -> Iterator[Wanting]:
 
 
 def _after(made: _Play, entry: Entry) -> tuple[bool, bool]:
-    """Whether the queue moves, and whether somebody goes."""
+    """Whether the queue moves, and whether a workload goes."""
     one, queue = entry.wanting, made.waiting[entry.queue.name]
     if entry.doubt:
         made.told(one, Outcome.UNKNOWN, why=entry.doubt)
@@ -335,7 +335,7 @@ def _tell_waiting(made: _Play, one: Wanting, entry: Entry) -> None:
 def _with_unknowns(made: _Play, snapshot: Snapshot) -> None:
     """Where a rule that isn't modelled has a say, and for all whom that may touch, it isn't known."""
     records = {workload.key: workload for workload in snapshot.queued_workloads}
-    today = state_of(snapshot, made.state.rules)  # nobody who waits has quota yet
+    today = state_of(snapshot, made.state.rules)  # no pending pod has quota yet
     doubted = dict(made.doubts)
     for verdict in list(made.found.values()):
         if (root := made.root(verdict.queue)) and (why := _not_modelled(made, today, verdict, records[verdict.key])):
@@ -405,7 +405,7 @@ def _are_bound(today: QuotaState, flavor: str) -> bool:
 
 
 def _lacks_quota(today: QuotaState, verdict: Verdict, record: QueuedWorkload) -> bool:
-    """Whether too little quota is free for it before anybody else is let in, and nobody may be evicted for it: then it waits, whatever a
+    """Whether too little quota is free for it before anybody else is let in, and no workload may be evicted for it: then it waits, whatever a
     topology or a check says to it and to others (`flavorassigner.go` assigns quota first)."""
     if verdict.outcome is not Outcome.QUOTA or verdict.queue not in today.tree.queues:
         return False

@@ -34,7 +34,7 @@ class _Candidate(NamedTuple):
 def targets(
     tree: Tree, queue: Queue, wanting: Wanting, use: Use, short: frozenset[FlavorResource], rules: Rules
 ) -> list[Target]:
-    """Who would go so that `use` fits; [] where nobody's going helps. `tree` is as before afterwards."""
+    """Who would go so that `use` fits; [] where no eviction helps. `tree` is as before afterwards."""
     preemptor = Preemptor(tree=tree, queue=queue, wanting=wanting, use=use, short=short)
     if rules.fair is not None:
         return fair_targets(preemptor, rules.fair)

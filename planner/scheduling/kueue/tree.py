@@ -94,7 +94,7 @@ class QuotaNode:
         return self.kept_free(fr) + above
 
     def at_most(self, fr: FlavorResource) -> int:
-        """What it could have if nobody used anything."""
+        """What it could have if no workload used anything."""
         if self.parent is None:
             return self.subtree.get(fr, 0)
         found = self.kept(fr) + self.parent.at_most(fr)

@@ -57,7 +57,7 @@ class Mode(IntEnum):
 
 
 class Possible(IntEnum):
-    """How one resource of one flavor is had, more finely than `Mode`: with a preemption that finds nobody (`NONE`), some of the own
+    """How one resource of one flavor is had, more finely than `Mode`: with a preemption that finds no workload (`NONE`), some of the own
     queue (`PREEMPT`), or others only (`RECLAIM`)."""
 
     NO_FIT = 0

@@ -1,7 +1,7 @@
 """Processes of this program beside this one.
 
 They begin with a module of ours and nothing else. `multiprocessing` would run the parent's ``__main__`` again first, and where
-Streamlit is, that is the page that somebody visited last.
+Streamlit is, that is the page that a user visited last.
 """
 
 from __future__ import annotations

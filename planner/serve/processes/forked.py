@@ -83,7 +83,7 @@ def _shared(left: range, do: Callable[[int], Any], count: int, budget: WorkBudge
         os.close(taken)
         for pid, pipe in copies:
             os.close(pipe)
-            os.kill(pid, signal.SIGKILL)  # it has told all, or nobody wants it any more
+            os.kill(pid, signal.SIGKILL)  # it has told all, or no caller wants it any more
             os.waitpid(pid, 0)
     return ended, spent
 
@@ -93,7 +93,7 @@ def _all_found(bundles: Sequence[range], taken: int, do: Callable[[int], Any], p
     found: _Found = {}
     while data := os.read(taken, _NUMBER):
         if parent is not None and os.getppid() != parent:
-            break  # nobody is left who would hear it
+            break  # no client is left who would hear it
         for part in bundles[int.from_bytes(data, "big")]:
             try:
                 found[part] = True, do(part)

@@ -27,7 +27,7 @@ from planner.serve.processes.worker import name_of
 
 LONGEST_SECONDS: Final = 600.0  # of one task: what the engine's own bound lets through on a slow machine, and more
 _GRACE_SECONDS: Final = 3.0  # for a task that is told to stop
-GLANCE_SECONDS: Final = 0.25  # between two looks whether somebody still waits
+GLANCE_SECONDS: Final = 0.25  # between two looks whether a caller still waits
 _LOG = logging.getLogger(__name__)
 
 
@@ -124,7 +124,7 @@ class Holder:
     def ask(
         self, name: str, packed: bytes, speaks_of: dict[str, Any], is_wanted: Callable[[], bool]
     ) -> tuple[Any, ...]:
-        """The answer of the process; UnwantedError when nobody waits any more, TimeoutError when it takes too long: what it
+        """The answer of the process; UnwantedError when no caller waits any more, TimeoutError when it takes too long: what it
         does then isn't known, so that it has to be ended."""
         self.hold(speaks_of)
         self._send("ask", name, packed)
@@ -158,7 +158,7 @@ class Holder:
         return value_of(self.ask(name_of(function), packed, named, lambda: True))
 
     def stopped(self) -> bool:
-        """Tell it that nobody waits; whether it came back within its grace and can go on."""
+        """Tell it that no caller waits; whether it came back within its grace and can go on."""
         try:
             self._send("unwanted")
             while self._connection.poll(_GRACE_SECONDS):

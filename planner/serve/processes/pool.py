@@ -1,7 +1,7 @@
 """Heavy work beside the server: a few processes that hold snapshots, so that no session's question freezes another's page.
 
-A task goes to an idle process that holds its snapshot already, else to one that is sent it. Work that nobody waits for any
-more is told to stop, and ended with its process where it doesn't; so is work without an end.
+A task goes to an idle process that holds its snapshot already, else to one that is sent it. Work that no caller waits for
+any more is told to stop, and ended with its process where it doesn't; so is work without an end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Pool:
             raise SourceError(
                 what, where="this server", mend="Try again; if it stays so, it needs more memory"
             ) from None
-        except BaseException:  # nobody waits: by our own error, or by Streamlit's way of ending a page's run
+        except BaseException:  # no caller waits: by our own error, or by Streamlit's way of ending a page's run
             threading.Thread(target=self._recover, args=(worker,), daemon=True).start()
             raise
         self._give_back(worker)
@@ -64,7 +64,7 @@ class Pool:
 
     def run_in_each(self, function: Callable[..., Any], *asked: Any) -> Iterator[None]:
         """``function(*asked)`` in one process after another that is idle and doesn't hold yet what `asked` speaks of: a
-        step each. The others go on answering meanwhile; one that fails is left to whoever asks it next."""
+        step each. The others go on answering meanwhile; one that fails is left to the caller it next."""
         packed, named = pack((asked, {}))
         while (worker := self._taken_without(set(named))) is not None:
             try:

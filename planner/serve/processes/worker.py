@@ -125,7 +125,7 @@ def _answer(connection: Connection, held: Held, name: str, packed: bytes) -> byt
         return pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
     except UnwantedError:
         return pickle.dumps(("unwanted",))
-    except Exception as error:  # noqa: BLE001 - told to whoever asked
+    except Exception as error:  # noqa: BLE001 - told to the caller
         return pickle.dumps(error_of(error))
 
 
