@@ -1,4 +1,4 @@
-"""The workloads of some manifests, each with the room that its rollout needs, where nobody gave a cluster: the gate's parts."""
+"""The workloads of some manifests, each with the room that its rollout needs, without a cluster: the gate's parts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def without_cluster(
     spare: Mapping[str, int] = EMPTY,
 ) -> WithoutCluster:  # fmt: skip
     """What each workload of a manifest needs, alone and with the others. `minor`: of Kubernetes' version; `named_timeouts`: what
-    waits for it, and how long, where somebody says so; `spare`: what a node always has free.
+    waits for it, and how long, where that is given; `spare`: what a node always has free.
 
     Raises
     ------

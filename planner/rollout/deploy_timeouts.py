@@ -38,7 +38,7 @@ _SHORT_SHARE: Final = 0.05
 
 
 class DeployTimeout(Record):
-    """How long something waits for a rollout. `by`: what waits; `is_default`: nobody set it; `then`: what it does afterwards; `is_by_namespace`:
+    """How long something waits for a rollout. `by`: what waits; `is_default`: not set; `then`: what it does afterwards; `is_by_namespace`:
     no label names the release, and the workload is in its target namespace; `setting`: what to set."""
 
     seconds: float

@@ -101,7 +101,7 @@ def _runs(url: str, cluster: str, until: float) -> Lengths:
 
 
 def runs(snapshot: Snapshot) -> Lengths | None:
-    """How long Jobs held quota before, where the store has a cluster of the snapshot's name; None for somebody who sees some
+    """How long Jobs held quota before, where the store has a cluster of the snapshot's name; None for a user who sees some
     namespaces only, and, which is said, where it can't be read."""
     try:
         its = {snapshot.source, snapshot.source.rpartition("@")[0]}
@@ -133,7 +133,7 @@ def history(back_to: float | None) -> History:
     Raises
     ------
     NotKnownError
-        For somebody who sees some namespaces only: a history names workloads of all, and nothing of it is left out by halves.
+        For a user who sees some namespaces only: a history names workloads of all, and nothing of it is left out by halves.
     """
     if not sign_in.sees_all():
         what = "history is kept of all namespaces together, and you see some of them"
@@ -183,7 +183,7 @@ def _readable(url: str, chosen: tuple[str, ...], days: float | None, whole: Head
 def since() -> tuple[Snapshot, Snapshot, History | None] | None:
     """What changed, from when until when, as the link has it: between a time of the store and a later one, or from another
     snapshot that was given in this session until the one looked at; None where there is neither. The history is of all
-    namespaces together: None for somebody who sees some.
+    namespaces together: None for a user who sees some.
     """
     given = session.beside(st.query_params.get("from", ""))
     url = _url()
