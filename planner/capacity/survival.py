@@ -514,7 +514,7 @@ _NOUNS: Final = {
 
 
 def _sentence(made: Survival) -> str:
-    """``12 of 24 nodes are single points of failure (12 of the 17 GPU nodes): if one fails, some pods stay pending. …``."""
+    """``12 of 24 nodes are single points of failure: if one fails, some pods stay pending. Of 17 GPU nodes, 12. …``."""
     nodes, broken = made.nodes(), made.nodes(broken=True)
     if not nodes:
         return f"too large to be played: {listing(made.too_large)}" if made.too_large else "there is no node"
@@ -525,11 +525,10 @@ def _sentence(made: Survival) -> str:
     if broken:
         gpus = made.nodes(with_gpus=True)
         broken_gpus = made.nodes(broken=True, with_gpus=True)
-        of_gpus = f" ({broken_gpus:,} of {count(gpus, 'GPU node')})" if 0 < gpus < nodes else ""
         points = plural(broken, "is a single point", "are single points")
-        parts = [
-            f"{broken:,} of {count(nodes, 'node')} {points} of failure{of_gpus}: if one fails, some pods stay pending"
-        ]
+        parts = [f"{broken:,} of {count(nodes, 'node')} {points} of failure: if one fails, some pods stay pending"]
+        if 0 < gpus < nodes:
+            parts.append(f"of {count(gpus, 'GPU node')}, {broken_gpus:,}")
     for scope, noun in _NOUNS.items():
         mine = [loss for loss in made.losses if loss.scope is scope]
         worst = max(mine, key=lambda one: one.missing, default=None)

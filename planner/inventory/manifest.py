@@ -217,6 +217,7 @@ def read_manifest(
             findings.append(finding(code, _key(kind, *_named(one)), events=", ".join(hooks.events(one))))
             continue
         row = templated(str(one.get("kind")), str(one.get("apiVersion") or ""))
+        # First whether another kind carries it out: KServe makes a Deployment of an InferenceService, whose strategy then decides.
         if row is not None and (rolled := _through(row, one, snapshot)) is not None:
             workloads[rolled.after.key] = rolled
             findings.append(_by_rules_of(row, one))
@@ -246,6 +247,7 @@ def read_manifest(
     findings += [finding("apply-assumed", keys=words.listing(assumed))] if assumed else []
     # a runtime that is new makes no pods but those of the models that name it
     unknown = [one for one in unknown if one.may_help or one.key not in runtimes.used]
+    # A Job has no rollout: applying a new one makes all its pods at once, so that each has to find a node.
     at_once = [key for key, applied in workloads.items() if not applied.after.traits.rolls_out]
     jobs = [_of_job(workloads.pop(key)) for key in at_once]
     unknown += [job for job in jobs if isinstance(job, UnknownObject)]
@@ -258,6 +260,7 @@ def read_manifest(
     findings += told
     unknown += unsure
     with_objects = _with_objects(snapshot, beside, accounts, text) if beside or accounts else snapshot
+    # After the objects beside it are in: an autoscaler of the same manifest sets replicas of a workload that the manifest doesn't name.
     findings += raised(snapshot, with_objects)
     moved, not_told = _autoscaled(snapshot, with_objects, workloads)
     workloads |= moved
@@ -317,6 +320,7 @@ def _each_once(objects: Iterable[Object], namespace: str, findings: list[Finding
         if isinstance(metadata, dict) and not metadata.get("namespace") and (known is None or known.is_namespaced):
             metadata["namespace"] = namespace
         group = str(one.get("apiVersion") or "").rpartition("/")[0]
+        # Without a name (generateName) each document makes an object of its own.
         key = (group, kind, *_named(one)) if _named(one)[1] else number
         if key in last:
             again[_key(kind, *_named(one))] = None
@@ -686,6 +690,7 @@ def _known_of(
     group = str(one.get("apiVersion") or "").rpartition("/")[0]
     there = was or _there_now(snapshot, key, group)
     if there is None:
+        # It wasn't listed, but pods that are there belong to it: it exists, and what a write changes of it can't be compared.
         if key not in held_below(snapshot):
             return None
         return _unknown("not in the input", key, holds=_holds(snapshot, key), kind=kind_in(key).name.lower())
@@ -709,6 +714,7 @@ def _without_added(one: Object, there: Unplayed, row: Templated) -> Unplayed | N
         return None
     kind_of_group = next(each.role for each in row.sets if each.base == f"{place}[]")
     kept = [group for group in groups if f"{kind_of_group}-{group.get('groupName')}" in roles]
+    # Only groups at the end: one put between others changes their places, and Ray then makes another cluster.
     if len(kept) == len(groups) or groups[: len(kept)] != kept:
         return None
     *above, last = place.split(".")

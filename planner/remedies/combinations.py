@@ -95,6 +95,7 @@ class _Search:
             self.looked_at = self.knobs.total
             return
         for around in self.knobs.arounds():
+            # `bound` is what the plan can cost at best: where a plan already found beats even that, none of its ways is played.
             if self._is_beaten(hoped := self.player.bound(around)):
                 self.looked_at += self.knobs.ways_count
                 continue
@@ -129,8 +130,9 @@ class _Search:
         )
 
     def _look(self, plan: Plan) -> None:
+        # The same plan without the larger quota was played, and the quota refused no pod: the larger one can only cost more.
         if plan.quota and self._without_quota.get(replace(plan, quota=0)):
-            return  # no pod was refused without it
+            return
         if self._makes_none(plan):
             return
         bound = self.player.bound(plan)
@@ -140,9 +142,11 @@ class _Search:
         run = found.run
         if run is not None and self.knobs.quota and not plan.quota:
             self._without_quota[plan] = self.player.is_never_refused(run)
+        # Remembered for `_makes_none`: a quota that lets in no new pod does so however many nodes are added or pods moved.
         if run is not None and plan == _by_itself(plan) and not found.completes and self.player.made_none(run):
             self._none_made[plan.ways] = found
         is_worth = found.completes and not self._is_beaten(found.costs)
+        # Other placements are drawn only for a plan that would be kept: most plans are beaten, and a draw costs as much as the play.
         found = self.player.confirmed(found) if is_worth else found
         if not found.is_proven:
             self.unsure.append((bound, replace(found, run=None)))
@@ -168,6 +172,7 @@ class _Search:
             return False
         spaces = {r.after.namespace for r in self.player.case.revisions}
         lent = (lender for lender, position in zip(self.knobs.lenders, plan.lent, strict=True) if position)
+        # A lender of the same namespace gives its quota back too: then a pod may be let in after all.
         if any(lender.workload.namespace in spaces for lender in lent):
             return False
         if not by_itself.is_proven:

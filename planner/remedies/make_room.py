@@ -232,6 +232,7 @@ def room_film(snapshot: Snapshot, asked: Asked, is_wanted: Callable[[], bool] | 
 
 def _there_today(snapshot: Snapshot, cluster: Cluster, found: Movable) -> Movable:
     """Without pods that controllers make until the cluster is at rest (of what is preempted): their names aren't known yet."""
+    # The script evicts by name: a pod that is made while the cluster comes to rest has a random end that no script can know.
     today, pods = {pod.uid for pod in snapshot.pods}, cluster.snapshot.pods
     weights = {number: weight for number, weight in found.weights.items() if pods[number].uid in today}
     new = len(found.weights) - len(weights)
@@ -307,7 +308,8 @@ def _made_by(snapshot: Snapshot, change: Scenario) -> tuple[Wanted, _Put]:
         is_known = is_known and known
         if said:
             queued.append(StillWaiting(workload=after.key, pods=sum(n for _, n in plain.templates), why=Text(said)))
-            revision = plain  # a place is looked for all the same
+            # Kueue keeps the pods back today, but may let them in later: the room is asked for without its flavors' nodes.
+            revision = plain
         doubts += [_QUEUES] if said or asked.queued is not None else []
         if plain.placed is not None and plain.placed.assumes:
             doubts.append(decisive(after.key, plain.placed.assumes))
@@ -356,6 +358,7 @@ def _with_pods(cluster: Cluster, places: Wanted) -> Cluster:
     """So many more pods that wait for a place, and preempt no pod."""
     made = list[Pod]()
     for pod, number in places:
+        # A place is free room: a pod of high priority that preempts would find one everywhere, at others' cost.
         spec = replace(pod.spec, preemption_policy="Never")
         for _ in range(number):
             name = f"{_PLACE}-{len(made) + 1}"

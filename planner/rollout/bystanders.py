@@ -35,6 +35,7 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
         return None
     spec = workload.template.spec
     met, nodes = cluster.remember(_restless_masks).copy(), cluster.remember(_apart_nodes).copy()
+    # Others' rollouts in flight are played beside it, so that what they can reach is met too.
     nodes |= reach_of_all(cluster, beside(cluster, [workload]))
     nodes[compile_shape(cluster, workload.namespace, workload.template.labels, spec).candidates] = True
     for index in pods_of(cluster, workload):
@@ -43,6 +44,7 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
             nodes[place] = True
         elif index in waiting.line_of:
             met[waiting.mask_of[waiting.line_of[index]]] = True
+    # To a fixed point: a pod the rollout meets may go to another node, where it meets pods that the rollout itself never would.
     known = -1
     while known < (known := int(met.sum())):  # who may meet one of those is met too
         nodes |= waiting.masks[met].any(axis=0)
@@ -54,6 +56,7 @@ def bystanders(cluster: Cluster, workload: Workload) -> Bystanders | None:
 
 def stayed_apart(simulation: Simulation, left_out: Bystanders) -> bool:
     """Whether the run, in which they were left out, never came near them."""
+    # Before the run only its own pods were known: a preempted pod's successor may go where a line that was left out could go, too.
     if any(left_out.nodes[pod.node] for pod in simulation.pods.touched if pod.node != NOWHERE):
         return False
     shapes = {pod.shape for pod in simulation.queue.arrivals}
@@ -87,6 +90,7 @@ def _restless_masks(cluster: Cluster) -> BoolArray:
     restless = np.zeros(len(waiting.masks), dtype=np.bool_)
     for line, mask in zip(waiting.lines, masks, strict=True):
         priority, where = line.shape.priority, waiting.masks[mask]
+        # It may preempt where pods of lower priority are, or may come to be: another waiting line of lower priority is enough.
         lower = (cluster.requested_below(priority)[PODS_ROW, where] > 0) | (lowest[where] < priority)
         restless[mask] |= line.shape.may_preempt and bool(lower.any())
     budgets = {budget.namespace for budget in cluster.snapshot.pod_disruption_budgets}

@@ -50,6 +50,8 @@ class Course(Record):
 
 def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     """The course of ``kubectl rollout restart`` of `workload`, where it is certain; None where it has to be simulated."""
+    # Each return below names a way in which pods could take another course than one seat each; then the engine plays it. Left out is
+    # never wrong, only slow: `tests.properties.test_counted` compares what is counted with what is played.
     if workload.traits.is_custom or workload.is_paused or workload.min_ready_seconds:
         return None
     if workload.strategy.kind == ON_DELETE or not is_tried_as_told(cluster, workload):
@@ -62,6 +64,7 @@ def certain_course(cluster: Cluster, workload: Workload) -> Course | None:
     if evictions_met(cluster, [workload]):
         return None
     traits = workload.traits
+    # DaemonSets come before the count of pods: they have no `replicas`, their number is that of their nodes.
     if traits.is_per_node:
         return _daemon_set(cluster, workload, pods)
     if len(pods) != workload.replicas or _is_scaled(cluster, workload):
@@ -108,6 +111,7 @@ def _old_pods(cluster: Cluster, workload: Workload) -> list[Pod] | None:
     owners = [workload.uid]
     if workload.traits.part:
         owners = [r.uid for r in sets_by_owner(cluster).get(workload.uid, ()) if r.replicas]
+        # Two ReplicaSets with pods: a rollout is under way, and its course depends on how far it is.
         if len(owners) > 1:
             return None
     found = [cluster.snapshot.pods[i] for uid in owners for i in pods_by_owner(cluster).get(uid, ())]
@@ -131,6 +135,7 @@ def _is_countable(cluster: Cluster, shape: Shape, pods: list[Pod]) -> bool:
     asks = dict(shape.asks)
     for spec in own.values():
         old = compile_shape(cluster, shape.namespace, shape.labels, spec)
+        # A larger new pod may not fit where an old one leaves; other candidates may send it to a full node. Both have to be played.
         if dict(old.asks) != asks or not np.array_equal(old.candidates, shape.candidates):
             return False
     places = [cluster.node_index[p.node_name] for p in pods]
@@ -176,9 +181,11 @@ def _could_be_taken(cluster: Cluster, shape: Shape, places: list[int]) -> bool:
     rest = waiting_of(cluster)
     nodes, counts = np.unique(np.array(places, dtype=np.intp), return_counts=True)
     left = cluster.allocatable[:, nodes] - cluster.requested[:, nodes]
+    # All of its pods on a node may be gone at once (Recreate, a large maxUnavailable): the most that could be free counts.
     left[PODS_ROW] += counts
     for row, amount in shape.asks:
         left[row] += counts * amount
+    # The same question from whichever side is shorter: by node where the workload is small, by line where few kinds of pods wait.
     if len(nodes) <= len(rest.lines):
         for i, node in enumerate(nodes.tolist()):
             if rest.going_to(node, left[:, i], lambda level, node=node: cluster.requested_below(level)[:, node]).any():  # type: ignore[misc]
@@ -236,6 +243,8 @@ def _leave_room(cluster: Cluster, shape: Shape, places: list[int], others: int) 
         fits = np.flatnonzero(demand.mask[nodes] & (free + amounts >= demand.asks).all(axis=1))
         least[fits] = np.minimum(least[fits], demand.asks)
         greatest[fits] = np.maximum(greatest[fits], demand.asks)
+    # The bound is loose on purpose (as many as fit by the least demand, each as large as the greatest): one comparison a node
+    # instead of a packing, and it can only say no too often.
     taken = greatest[:, PODS_ROW] > 0
     by_resource = np.where(
         least[taken] > 0, (free + amounts)[taken] // np.maximum(least[taken], 1), np.iinfo(np.int64).max

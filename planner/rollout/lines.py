@@ -103,12 +103,14 @@ class Line:
 
     def said_to(self, pod: LivePod) -> str | Words | None:
         """The words of the last attempt that stands for `pod`: its own, or that of the first of its line."""
+        # Only the head was tried; its words hold for the others, but not for one that was refused by itself in a later turn.
         if pod.call >= self.group.call or pod.seen_events > self.group.woken_by:
             return pod.words
         return self.words_to(self, pod) if self.is_plain else self.words
 
     def head(self) -> Member | None:
         """The first pod that still stands in it."""
+        # A cursor instead of removals: a line of the snapshot may hold thousands of pods, and is shared by all runs of a question.
         while self.cursor < len(self.indices) and self.is_out(self.in_motion.get(self.indices[self.cursor])):
             self.cursor += 1
         while self.more and self.is_out(self.more[0]):
@@ -178,6 +180,7 @@ class Feasible:
         changed = self._state.changed
         if self._looked == len(changed):
             return
+        # A node changes several times in a step (a pod goes, another comes): as it is now is all that counts.
         nodes = set(changed[self._looked :])
         self._looked = len(changed)
         for node in nodes:
@@ -193,6 +196,7 @@ class Feasible:
         if was is None:
             was = state.cluster.remember(going_at_first, node)
         now = self._waiting.going_to(node, state.free[:, node], lambda level: state.requested_below(level)[:, node])
+        # The difference alone: counting feasible nodes anew for each line would cost lines × nodes at every pod that goes.
         self._going[node] = now
         self._count += now
         self._count -= was

@@ -184,7 +184,8 @@ class SchedulingQueue:
     def take_up(self, pod: LivePod, index: int) -> None:
         """A waiting pod of the snapshot."""
         rank = self._waiting.rank.get(index)
-        if rank is None:  # the snapshot doesn't hold the node it was on
+        # A pod bound to a node that isn't in the snapshot has no place among the waiting ones: it comes as if it were new.
+        if rank is None:
             self._turns += 1
             rank = pod.turn = self._turns
             self._unlisted.append(index)
@@ -198,7 +199,8 @@ class SchedulingQueue:
             self._gated.append(pod)
         elif pod.words is None:
             heappush(self._active, (-pod.priority, pod.arrived, pod))
-        else:  # it was tried on this very cluster
+        else:
+            # It was refused on this very cluster: trying it again before anything happens would cost a filter of all nodes for the same no.
             pod.refused_by = self.scheduler.refusals(pod)
             pod.seen_events = 0
             if pod.nominated != NOWHERE:
@@ -242,6 +244,7 @@ class SchedulingQueue:
 
     def happened(self, event: ClusterEvent) -> None:
         self._events.append(event)
+        # A pod that lacks resources hopes for removals alone: a new pod elsewhere, an uncordon of a full node don't wake it.
         if event.is_removal and self._has_resources:
             self._last_removal = len(self._events) - 1
 
@@ -269,6 +272,7 @@ class SchedulingQueue:
 
     def next(self) -> LivePod | None:
         """Whom to try: active, or woken and not known to fail; None when there is none."""
+        # Thousands of pods that wait for resources stand behind one key here: only the first of them can be next.
         for_resources = self._first_for_resources()
         apart = [] if for_resources is None else [for_resources]
         while self._active and has_left(self._active[0][2]):
@@ -288,11 +292,13 @@ class SchedulingQueue:
             if not found:
                 return None
             best = found[0] if len(found) == 1 else min(found, key=itemgetter(0))
+            # Another clock might back off another pod: then the verdict rests on seconds, and ties.py tries those clocks too.
             if not self.is_contested:
                 others = () if for_resources is None else self._newcomers()
                 self.is_contested = others is None or self._depends([key for key, _ in (*found, *others)])
             self._tried_as, member = best
             pod = member.pod or self._bring(member.at)
+            # A nominated pod whose victims still end would be refused again: say so without a search, and go on to the next.
             known = self.scheduler.awaited(pod)
             if known is None:
                 break
@@ -321,6 +327,7 @@ class SchedulingQueue:
     def _newcomers(self) -> Sequence[tuple[Key, Member]] | None:
         """The lines that wait for resources, where some of their pods were refused in another tick than the group: other clocks
         may order them otherwise. None: too many to look at."""
+        # Where all were refused in one tick, every clock backs all of them off alike, and their order can't differ.
         lines, group = self._feasible.lines, self._resources
         if (
             len(lines) < 2
@@ -356,6 +363,7 @@ class SchedulingQueue:
             heappop(self._heap)  # the next of its line may go before who was served
             self._push(self._served)
         self._served = None
+        # Entries of the heap grow stale when a line's head is served or goes away: one whose key no longer holds is pushed anew.
         while self._heap:
             key, _, line = self._heap[0]
             head = line.head() if line in self._feasible.lines else None
@@ -388,6 +396,8 @@ class SchedulingQueue:
     ) -> Key:
         """The place in the order at a tick, by default this one; `last`: tick and turn of the last refusal of its line."""
         failed_tick, turn = max(last[0], member.failed_tick), max(last[1], member.turn)
+        # kube-scheduler's back-off puts a pod refused a moment ago behind all others, whatever its priority (`backs_off` comes first in
+        # the key); among equals the one that was tried longest ago is next (`turn`), not the one that was made first.
         since = (self.tick_number if tick is None else tick) - self._backs_off
         backs_off, again = failed_tick >= since, False
         if self._tries_again and not backs_off:
@@ -402,6 +412,7 @@ class SchedulingQueue:
     # ── trying ──────────────────────────────────────────────────────────────────────────────────────────────────────
     def attempt(self, pod: LivePod) -> Attempt:
         """The scheduler's attempt, unless nothing has changed since one like it failed."""
+        # Nothing the scheduler sees has changed since a pod alike failed: 1,000 replicas without room cost one search, not 1,000.
         if self._failed_at != self._version:
             self._failed, self._failed_at = {}, self._version
         elif self._failed:
@@ -447,6 +458,7 @@ class SchedulingQueue:
         """`pod` was tried and finds no place (yet)."""
         line = pod.line if isinstance(pod.line, Line) else None
         is_nominated = pod.nominated != NOWHERE or attempt.nominated != NOWHERE
+        # A pod refused for the same reason keeps its place in its line; refused for another, it leaves and stands elsewhere.
         if line is not None and not is_nominated and self._is_of(line, attempt):
             self._pass_over(line, attempt, pod)
             return
@@ -496,7 +508,8 @@ class SchedulingQueue:
         line = self._lines.get(key) if not self.is_thorough else None
         if line is None:
             shape = alike(self.cluster, pod.shape).shape if is_plain else pod.shape
-            can_ever_fit = len(shape.candidates) > 0  # else no pod that goes could help
+            # No node is a candidate: no pod that goes can help, so that removals must not wake the line each time.
+            can_ever_fit = len(shape.candidates) > 0
             group = self._resources if is_plain and can_ever_fit else Group()
             line = self._new_line(shape, pod.refused_by, group, is_plain, self._waiting, self._in_motion)
             line.seen = line.scanned = max(pod.seen_events, 0)  # what happened before it was refused wakes it no more
@@ -519,6 +532,8 @@ class SchedulingQueue:
         group were tried together and share one.
         """
         resources, tick = self._resources, self.tick_number
+        # All lines of the group were woken by one removal and are refused by one turn, also those that weren't looked at one by one:
+        # without that, lines nearer the front would fall behind those that were passed over.
         before = dict(self._retried)
         if self._last_removal >= resources.seen:
             again = self._tries_again and resources.failed_tick < tick and self._has_others()

@@ -40,6 +40,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     """Equal for workloads whose rollouts are alike; None for one that is like no other."""
     spec = workload.template.spec
     terms = spec.pod_affinity + spec.pod_anti_affinity
+    # Volumes and devices are bound to objects with names of their own: what happens to the one says nothing of the other's.
     if workload.claim_templates or not device_demand(cluster, workload.namespace, spec).is_empty:
         return None
     if any(v.claim_name or v.claim_template or v.disk_id for v in spec.volumes):
@@ -47,6 +48,7 @@ def surroundings(cluster: Cluster, workload: Workload) -> Hashable | None:
     if any(term.namespaces or term.namespace_selector is not None for term in terms):
         return None
     sets = sets_by_owner(cluster).get(workload.uid, [])
+    # A pod that waits has a place in the scheduler's order, which no other workload's pod has.
     if any(not cluster.snapshot.pods[i].node_name for i in pods_of(cluster, workload)):
         return None
     course = _without_names(cluster, workload, sets)
@@ -112,11 +114,13 @@ def _look(cluster: Cluster) -> _Seen:
         kind = numbers.setdefault((_holding(group.spec), id(group.labels), group.is_terminating), len(numbers))
         for node, index in zip(group.nodes.tolist(), group.pods, strict=True):
             pod = snapshot.pods[index]
+            # Readiness in the last bit: a pod that isn't Ready keeps a budget from letting others go, so nodes with it differ.
             number = 2 * kind + pod.is_ready
             if moving and pod.owner is not None and pod.owner.uid in moving:  # what becomes of it is its controller's
                 number = 2 * numbers.setdefault((number, moving[pod.owner.uid]), len(numbers))
             on_node[node].append(number)
     amounts = np.concatenate([cluster.allocatable, cluster.requested, cluster.scored_requested]).T.copy()
+    # A node is its class, its amounts and what is on it: two nodes with the same three can change places without a difference.
     nodes = [
         numbers.setdefault((code, amounts[i].tobytes(), tuple(sorted(on_node[i]))), len(numbers))
         for i, code in enumerate(cluster.node_class.tolist())
@@ -126,6 +130,7 @@ def _look(cluster: Cluster) -> _Seen:
     for pod in snapshot.pods:
         place = cluster.node_index.get(pod.node_name, _NOWHERE)
         pods.setdefault(pod.namespace, []).append(_told(pod, nodes[place] if place != _NOWHERE else _NOWHERE))
+    # How many of each, not which: names of pods of one owner differ in their random ends only.
     for namespace, told in pods.items():
         spaces.setdefault(namespace, []).append(frozenset(Counter(told).items()))
     for one in snapshot.namespaces:

@@ -54,10 +54,12 @@ def holds_in_every_placement(run: Run, revisions: Sequence[Revision]) -> bool:
         return False
     if not run.is_counted and run.choices == run.orders == run.simulation.ends == 0:
         return True  # nothing was ever left to chance
+    # Before the tests of others: they can't matter to a pod that its only node can't hold even empty.
     if all(is_too_large_for_its_node(run, revision) for revision in revisions):
         return True
     if run.preempted or run.came or not _are_apart(run, revisions):
         return False
+    # Each revision may have a proof of its own: one is refused by the API server while another has room for all its pods.
     proofs = (is_refused, _is_exchangeable, _finds_room)
     return all(any(holds(run, revision) for holds in proofs) for revision in revisions)
 
@@ -109,6 +111,8 @@ def _finds_room(run: Run, revision: Revision) -> bool:
         return False  # room in a quota may come to another workload first
     pods = {*run.pods[workload.key], *run.touched}
     shapes = {pod.shape for pod in pods}
+    # A quota counts pods in the order they are made: with a third shape beside old and new, which of them is let in could depend on
+    # the order, and the room on that.
     is_ruled = workload.namespace in ruled_namespaces(cluster) or cluster.snapshot.lacks("ResourceQuota")
     if (is_ruled and len(shapes) > 2) or not all(is_judged_alone(simulation.state, one) for one in shapes):
         return False
@@ -122,6 +126,7 @@ def _finds_room(run: Run, revision: Revision) -> bool:
         return False
     if not all(_takes_one(shape, one) for one in {pod.shape for pod in pods if _came(run, pod)}):
         return False
+    # `len(pods)` counts old pods too, though they hold their places already: a successor may come before its predecessor goes.
     free = (cluster.allocatable - cluster.requested)[:, shape.static == Static.PASSES]
     return int(seats(shape, free).sum()) >= len(pods) + run.to_come
 

@@ -84,6 +84,7 @@ class Waiting(Record, kw_only=False, eq=False):
         fits = self.fitting(node, free)
         for level, lines in self.levels:
             lower = below(level)
+            # Without a pod of lower priority there is nothing to preempt, and the sum would be what is free already.
             if lower[PODS_ROW] > 0:
                 fits |= lines & self.fitting(node, free + lower)
         return fits
@@ -104,6 +105,8 @@ def waiting_of(cluster: Cluster) -> Waiting:
     for index in order:
         pod = pods[index]
         shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
+        # Only a pod that the scheduler has refused, and without a place nominated for it, may share a line: a gated or fresh one has
+        # a first try of its own to come, and a nominated one counts on its node.
         was_tried = pod.unschedulable_message and pod.nominated_node_name not in cluster.node_index
         if was_tried and not pod.spec.scheduling_gates and pod.deleted_at is None and is_judged_alone(state, shape):
             kinds.setdefault(alike(cluster, shape), []).append(index)
@@ -117,6 +120,7 @@ def waiting_of(cluster: Cluster) -> Waiting:
     asks[:, PODS_ROW] = 1
     for number, shape in enumerate(line.shape for line in lines):
         mask = (shape.static == Static.PASSES) & (not shape.absent)
+        # Thousands of lines share a few masks (a pool's selector and taints): one row each keeps the table small.
         mask_of[number] = masks.setdefault(mask.tobytes(), (len(masks), mask))[0]
         for row, amount in shape.asks:
             asks[number, row] = amount
