@@ -9,6 +9,7 @@ import atexit
 import gzip
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,3 +57,5 @@ def _forget() -> None:
     assert len(kept) > 5
     for one in kept:
         one.cache_clear()
+    if "streamlit" in sys.modules:  # the pages keep price books for hours: one visited before would tell the other day's
+        sys.modules["streamlit"].cache_resource.clear()
