@@ -57,5 +57,7 @@ def _forget() -> None:
     assert len(kept) > 5
     for one in kept:
         one.cache_clear()
-    if "streamlit" in sys.modules:  # the pages keep price books for hours: one visited before would tell the other day's
+    if (
+        "streamlit" in sys.modules
+    ):  # the pages keep price books for hours: one visited before would tell the other day's
         sys.modules["streamlit"].cache_resource.clear()

@@ -58,7 +58,7 @@ def beneath(printing: Callable[[], Any]) -> Iterator[None]:
     out, err = sys.stdout, sys.stderr
     if not (
         sys.stdin is not None and sys.stdin.isatty() and out.isatty()
-    ):  # as click has it: else nobody turns the page
+    ):  # as click has it: else no one turns the page
         with printing():
             yield
         return

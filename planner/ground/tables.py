@@ -22,7 +22,7 @@ Row = Mapping[str, object]
 Rows = Sequence[Row]
 
 UNKNOWN: Final = "–"
-_CARDS: Final = 2  # rows that nobody reads down a column
+_CARDS: Final = 2  # rows that is not read down a column
 # An amount as people write it: 12 or 1,234.5, 16 GiB, ~$3.20, 85%, 250m, 64+.
 _AMOUNT: Final = re.compile(r"~? ?[-−]?\$?\d[\d.,]*(?: ?[A-Za-z]{1,3}|%|×)?\+?\Z", re.ASCII)
 _FORMULA: Final = re.compile(r"\s*[=+\-@]|[\t\r\n]")
