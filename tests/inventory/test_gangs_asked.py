@@ -33,7 +33,7 @@ def deployment(**spec: Any) -> Item:
 @pytest.mark.parametrize(
     ("manifest", "minor", "said"),
     [
-        (job(scheduling=GANG), 37, "spec.scheduling of Job/ml/train asks that its pods are scheduled as a group"),
+        (job(scheduling=GANG), 37, "spec.scheduling of Job/ml/train asks for its pods to be scheduled as a group"),
         (job(scheduling=GANG), 36, "spec.scheduling (is a field since Kubernetes 1.37)"),  # a server may be newer than the kubelets
         (deployment(scheduling=GANG), 36, "spec.scheduling (is a field of KEP-6276)"),
         (deployment(scheduling=GANG), 37, "spec.scheduling (is a field of KEP-6276)"),
