@@ -44,7 +44,7 @@ def certificate(
 ) -> Certificate:  # fmt: skip
     """The plans of `levers` that get the changes of a scenario through and that nothing beats, or that there is none.
 
-    `pools`: how far pools may grow; of those that nobody says it of, as far as there are pods to use it. `units`: of work that may be spent
+    `pools`: how far pools may grow; of those that nothing says it of, as far as there are pods to use it. `units`: of work that may be spent
     on it (`planner.ground.budget`). `arrival_seconds`: until a new node takes pods.
 
     Raises
