@@ -42,7 +42,7 @@ class CapacityLimits(Record):
     # scale ups
     event_characters: int = 300  # of an event's message
     # seats
-    seats_of_a_node: int = 256  # only shared GPUs are as many, and nobody could look at more
+    seats_of_a_node: int = 256  # only shared GPUs are as many, and more can not be looked at
     squares_of_a_node: int = 16  # of CPU and memory: more can't be told apart
     holders_named: int = 3  # of those that hold a pending pod's place
     # spare
