@@ -1,8 +1,6 @@
-import streamlit as st
-
 from planner.questions.question import Given
 from planner.questions.restarts import QUESTION, RestartsSettings, narrowed
-from planner.ui import cache, filtered, frame, restarts_inputs, restarts_view, session, usage_inputs
+from planner.ui import cache, filtered, restarts_inputs, restarts_view, session, usage_inputs
 
 cluster = session.cluster()
 snapshot = restarts_inputs.with_uploaded_logs(cluster)
@@ -13,16 +11,7 @@ restarts_view.headline(plan.report)
 if plan.report.loops:
     restarts_view.loops(plan.report, snapshot)
     loop = restarts_inputs.loop(plan.report.loops)
-    restarts_view.story(loop)
-    why, what = st.columns(2, gap="large")
-    with why, frame.folded("Why: the evidence", "evidence"):
-        st.header("Why: the evidence")
-        restarts_view.evidence(loop)
-    with what:
-        st.header("What would help")
-        restarts_view.cure(loop, snapshot)
-    with st.expander(restarts_view.log_title(loop), icon=":material/description:"):
-        restarts_view.lines(loop)
+    restarts_view.loop_details(loop, snapshot)
 
 restarts_inputs.add_logs(cluster)
 usage_inputs.ask(cluster)

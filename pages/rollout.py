@@ -1,17 +1,20 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, frame, opening, rollout_inputs, rollout_view, session
+from planner.ui import capacity_inputs, errors, opening, rollout_inputs, rollout_view, session, workload_tabs
 
 snapshot = session.cluster()
 (title := st.empty()).title("Rollout")
 if key := rollout_inputs.pick(snapshot):
     title.title(opening.title(key))
-answer, knobs = st.columns([8, 5], gap="large")
-with knobs, frame.folded("Change it", "change"), errors.shown(answer):
-    settings = rollout_inputs.settings(snapshot, key, answer)
-given = capacity_inputs.priced(capacity_inputs.given(snapshot))
-with answer, errors.shown():
-    result = rollout_view.answered(snapshot, settings, given)
-    played = rollout_view.played(snapshot, settings)
-rollout_view.sections(*played, result, given)
-rollout_view.download(snapshot, settings, result)
+place = st.container()
+if rollout_inputs.rolls_out(snapshot, key):
+    with errors.shown(place):
+        settings = rollout_inputs.settings(snapshot, key, place)
+    with errors.shown():
+        given = capacity_inputs.priced(capacity_inputs.given(snapshot))
+        result = rollout_view.show(snapshot, settings, given, place)
+    rollout_view.download(snapshot, settings, result)
+else:
+    place.info("A Job isn't rolled out: its pods are made once.", title="○ No rollout", icon=":material/work:")
+if key:
+    workload_tabs.show(snapshot, key)

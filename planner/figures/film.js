@@ -50,24 +50,18 @@ function film(root, told) {
   const play = node('button', {type: 'button'}, 'Play');
   const back = node('button', {type: 'button', 'aria-label': 'One step back'}, '‹');
   const on = node('button', {type: 'button', 'aria-label': 'One step on'}, '›');
-  const last = told.stops.length - 1;
+  const last = told.frames.length - 1;
   const slider = node('input', {type: 'range', min: 0, max: last, step: 1, 'aria-label': 'Step of the film'});
   const now = node('p', {class: 'now', role: 'status', 'aria-live': 'polite'});
-  const screens = node('div', {class: 'screens'});
-  const box = node('div', {class: 'film'},
-    node('div', {class: 'controls', role: 'group', 'aria-label': 'Film'}, play, back, on, slider), now, screens);
-  const shown = told.films.map((one, at) => {
-    const picture = document.createElementNS(SVG, 'svg');
-    picture.setAttribute('role', 'img');
-    picture.dataset.at = at;
-    const lines = document.createElementNS(SVG, 'svg');
-    lines.setAttribute('aria-hidden', 'true');
-    const stuck = node('div', {class: 'stuck'}, node('b', {}, one.stuck || ''));
-    if (one.cycle.length) stuck.append(node('ol', {}, ...one.cycle.map((edge) => node('li', {}, edge))));
-    screens.append(node('figure', {}, node('figcaption', {}, one.title), picture, lines, stuck,
-      one.more ? node('p', {class: 'aside'}, one.more) : null));
-    return {one, picture, lines, stuck};
-  });
+    const box = node('div', {class: 'film'},
+    node('div', {class: 'controls', role: 'group', 'aria-label': 'Film'}, play, back, on, slider), now);
+  const picture = document.createElementNS(SVG, 'svg'), lines = document.createElementNS(SVG, 'svg');
+  picture.setAttribute('role', 'img');
+  picture.dataset.at = 'p';
+  lines.setAttribute('aria-hidden', 'true');
+  const stuck = node('div', {class: 'stuck'}, node('b', {}, told.stuck || ''));
+  if (told.cycle.length) stuck.append(node('ol', {}, ...told.cycle.map((edge) => node('li', {}, edge))));
+  box.append(node('figure', {}, picture, lines, stuck, told.more ? node('p', {class: 'aside'}, told.more) : null));
   const legend = node('ul', {class: 'legend', 'aria-label': 'What the blocks mean'});
   function entry(colour, letter, isNew, doing, words) {
     const mark = document.createElementNS(SVG, 'svg');
@@ -85,18 +79,14 @@ function film(root, told) {
     entry(first.colour, first.letter, false, STARTING, 'not Ready, or waiting');
     entry(first.colour, first.letter, false, ENDING, 'terminating');
   }
-  const rows = told.stops.map((stop, place) => node('tr', {}, node('td', {}, String(place)), ...told.films.flatMap((one, at) => {
-    const frame = one.frames[stop[at]];
-    return [frame.after, frame.event, frame.said].map((text) => node('td', {}, text));
-  })));
-  const heads = told.films.flatMap((one) => ['after', told.films.length > 1 ? one.title : 'what happens', 'then']);
-  const table = node('table', {}, node('thead', {}, node('tr', {}, node('th', {scope: 'col'}, 'step'), ...heads.map((text) => node('th', {scope: 'col'}, text)))), node('tbody', {}, ...rows));
+  const rows = told.frames.map((frame, place) => node('tr', {}, ...[String(place), frame.after, frame.event, frame.said].map((text) => node('td', {}, text))));
+  const table = node('table', {}, node('thead', {}, node('tr', {}, ...['step', 'after', 'what happens', 'then'].map((text) => node('th', {scope: 'col'}, text)))), node('tbody', {}, ...rows));
   box.append(legend, node('details', {}, node('summary', {}, 'Every step as a table'), node('div', {class: 'table', tabindex: 0, role: 'group', 'aria-label': 'Every step'}, table)));
 
-  function rowsOf(one, wide) {  // where each row is: pools have a line of their own
-    let y = one.lane ? HEAD + ROW + 6 : 2, pool = null;
+  function rowsOf(wide) {  // where each row is: pools have a line of their own
+    let y = told.lane ? HEAD + ROW + 6 : 2, pool = null;
     const places = [];
-    for (const row of one.rows) {
+    for (const row of told.rows) {
       if (row.pool !== pool) { pool = row.pool; places.push({y, pool}); y += HEAD; }
       if (!wide) y += 15;
       places.push({y, row});
@@ -104,12 +94,12 @@ function film(root, told) {
     }
     return {places, height: y + 4};
   }
-  function paint(part, at) {
-    const {one, picture, lines, stuck} = part, stop = told.stops[Number(slider.value)][at], frame = one.frames[stop];
+  function paint() {
+    const one = told, stop = Number(slider.value), frame = told.frames[stop];
     const width = Math.max(240, picture.getBoundingClientRect().width || 600), wide = width >= 400;
     const left = wide ? Math.min(270, Math.max(...one.rows.map((row) => row.name.length * 6.6 + 14), 70)) : 0;
     const seat = Math.min(46, (width - left - 4) / Math.max(1, one.seats));
-    const {places, height} = rowsOf(one, wide), tops = places.filter((place) => place.row).map((place) => place.y);
+    const {places, height} = rowsOf(wide), tops = places.filter((place) => place.row).map((place) => place.y);
     picture.replaceChildren();
     picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
     picture.setAttribute('height', height);
@@ -149,7 +139,7 @@ function film(root, told) {
     const frozen = stop === one.frames.length - 1 && Boolean(one.stuck);
     stuck.hidden = !frozen;
     if (frozen && one.is_cycle && ends.waits && ends.old) {
-      const [x0, y0] = ends.waits, [x1, y1] = ends.old, tip = `url(#${uid}a${at})`;
+      const [x0, y0] = ends.waits, [x1, y1] = ends.old, tip = `url(#${uid}a${picture.dataset.at})`;
       const reach = Math.min(width - 8, Math.max(x0, x1) + Math.max(60, seat * 2.6));
       draw(picture, 'path', {d: `M${x0 - 8} ${y0}C${x0 - 8} ${(y0 + y1) / 2} ${x1 - 22} ${(y0 + y1) / 2} ${x1 - 22} ${y1 + 4}`, fill: 'none', stroke: BAD, 'stroke-width': 2.6, 'marker-end': tip});
       draw(picture, 'path', {d: `M${x1 + 20} ${y1 + 4}C${reach} ${y1 - 8} ${reach} ${y0 + 12} ${x0 + 10} ${y0}`, fill: 'none', stroke: BAD, 'stroke-width': 2.6, 'stroke-dasharray': '6 4', 'marker-end': tip});
@@ -164,11 +154,16 @@ function film(root, told) {
     marks.forEach((track, i) => {
       const top = i * (LINE + 22) + 18, most = Math.max(1, track.most);
       const y = (value) => top + LINE - value / most * LINE;
+      if (track.budget !== undefined && track.budget !== null) {
+        const at = y(track.budget);
+        draw(lines, 'line', {x1: 9, x2: far, y1: at, y2: at, stroke: BAD, 'stroke-width': 2, 'stroke-dasharray': '6 4', class: 'budget'});
+        draw(lines, 'text', {x: far, y: top - 5, 'text-anchor': 'end'}, `red line: the budget of ${track.budget}`);
+      }
       draw(lines, 'text', {x: 0, y: top - 5}, `${track.name}: ${track.values[stop]} of ${track.most}`);
       draw(lines, 'line', {x1: 9, x2: far, y1: top + LINE, y2: top + LINE, stroke: 'var(--edge)'});
       let path = '';
-      told.stops.forEach((each, place) => {
-        const value = y(track.values[each[at]]), x = 9 + place * step;
+      track.values.forEach((number, place) => {
+        const value = y(number), x = 9 + place * step;
         path += place ? `H${x}V${value}` : `M${x} ${value}`;
       });
       draw(lines, 'path', {d: path, fill: 'none', stroke: track.colour, 'stroke-width': 2.6, 'stroke-dasharray': track.dash});
@@ -178,15 +173,11 @@ function film(root, told) {
     });
   }
   function show() {
-    const stop = told.stops[Number(slider.value)];
-    const said = told.films.map((one, at) => {
-      const frame = one.frames[stop[at]], over = stop[at] === one.frames.length - 1;
-      return `${told.films.length > 1 ? one.title + ': ' : ''}${frame.after}: ${frame.event}${over && one.over ? ' · ' + one.over : ''}`;
-    }).join(' | ');
+    const frame = told.frames[Number(slider.value)], over = Number(slider.value) === last;
+    const said = `${frame.after}: ${frame.event}${over && told.over ? ' · ' + told.over : ''}`;
     now.replaceChildren(node('b', {}, `Step ${slider.value} of ${last}`), ` · ${said}`);
     slider.setAttribute('aria-valuetext', `Step ${slider.value} of ${last}: ${said}`);
-    screens.classList.toggle('two', told.films.length > 1 && box.getBoundingClientRect().width >= 900);
-    shown.forEach(paint);
+    paint();
   }
   let ticking = null;
   function halt() {
@@ -196,13 +187,14 @@ function film(root, told) {
     now.setAttribute('aria-live', 'polite');
   }
   function go(to) { slider.value = Math.max(0, Math.min(last, to)); show(); }
-  play.addEventListener('click', () => {
+  const begin = () => {
     if (ticking !== null) { halt(); return; }
     if (Number(slider.value) === last) go(0);
     play.textContent = 'Pause';
     now.setAttribute('aria-live', 'off');
     ticking = setInterval(() => { if (Number(slider.value) >= last) halt(); else go(Number(slider.value) + 1); }, Math.max(150, Math.min(900, 15000 / Math.max(1, last))));
-  });
+  };
+  play.addEventListener('click', begin);
   back.addEventListener('click', () => { halt(); go(Number(slider.value) - 1); });
   on.addEventListener('click', () => { halt(); go(Number(slider.value) + 1); });
   slider.addEventListener('input', () => { halt(); show(); });
@@ -212,6 +204,7 @@ function film(root, told) {
   slider.value = told.start;
   root.replaceChildren(box);
   show();
+  if (told.plays && last && !still.matches) begin();
   let seen = 0;
   const size = new ResizeObserver((entries) => { const width = entries[0].contentRect.width; if (Math.abs(width - seen) > 1) { seen = width; show(); } });
   size.observe(box);

@@ -6,7 +6,7 @@ One script for the page and for the report; why it isn't Plotly's frames: docs/d
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +17,7 @@ from planner.figures.labels import short as shortened
 from planner.ground.words import count, duration, plural, printable, sentence
 from planner.kubernetes.accelerators import is_gpu_resource
 from planner.kubernetes.nodes import NO_POOL
-from planner.rollout.film import WAITS, Doing, Film, Frame, side_by_side
+from planner.rollout.film import WAITS, Doing, Film, Frame
 
 _COLOURS: Final = (palette.SKY, palette.ORANGE, palette.GREEN, palette.PURPLE, palette.YELLOW, palette.VERMILION)
 _OTHERS: Final = "others"
@@ -29,36 +29,35 @@ _DOING: Final = {
 }
 
 
-def told(films: Sequence[Film], titles: Sequence[str] = (), *, newly: str = "its new revision") -> dict[str, Any]:
-    """What `film.js` draws: films of one cluster, beside each other in one time.
+def told(
+    film: Film, *, newly: str = "its new revision", budget: int | None = None, plays: bool = False
+) -> dict[str, Any]:
+    """What `film.js` draws. `budget`: pods that a PodDisruptionBudget keeps Ready, a red line; `plays`: it begins by itself.
 
-    It opens where a film that is stuck comes to its end, else at the beginning.
+    A film that is stuck opens where it comes to its end, else at the beginning.
     """
-    letters = _holders(films)
-    stops = side_by_side([film.frames for film in films])
-    names = [printable(one, one_line=True) for one in titles] or [printable(one.title, one_line=True) for one in films]
+    letters = _holders(film)
     return {
-        "films": [_film(film, name, letters) for film, name in zip(films, names, strict=True)],
+        **_film(film, letters, budget),
         "holders": [
             {"letter": letter, "name": printable(name, one_line=True), "colour": colour}
             for name, (_, letter, colour) in letters.items()
         ],
-        "stops": [list(stop) for stop in stops],
-        "start": len(stops) - 1 if any(film.is_stuck for film in films) else 0,
+        "start": len(film.frames) - 1 if film.is_stuck and not plays else 0,
+        "plays": plays,
         "doing": [_DOING[doing] for doing in Doing],
         "newly": newly,
         "waiting": "Waiting for a node",
     }
 
 
-def _holders(films: Sequence[Film]) -> dict[str, tuple[int, str, str]]:
-    """Workload → (index, letter, colour): those that the films are about first, then who has the most seats; all others one."""
+def _holders(film: Film) -> dict[str, tuple[int, str, str]]:
+    """Workload → (index, letter, colour): those that the film is about first, then who has the most seats; all others one."""
     seats: Counter[str] = Counter()
-    for film in films:
-        for block in film.blocks:
-            if block.seats or block.node == WAITS:
-                seats[block.workload] += sum(end - start for start, end in block.seats) or 1
-    about = list(dict.fromkeys(key for film in films for key in film.about if key in seats))
+    for block in film.blocks:
+        if block.seats or block.node == WAITS:
+            seats[block.workload] += sum(end - start for start, end in block.seats) or 1
+    about = [key for key in film.about if key in seats]
     order = about + sorted((key for key in seats if key not in about), key=lambda key: (-seats[key], key))
     found = {key: (i, chr(ord("A") + i), _COLOURS[i]) for i, key in enumerate(order[: len(_COLOURS)])}
     if len(order) > len(_COLOURS):
@@ -66,12 +65,12 @@ def _holders(films: Sequence[Film]) -> dict[str, tuple[int, str, str]]:
     return found
 
 
-def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) -> dict[str, Any]:
+def _film(film: Film, letters: Mapping[str, tuple[int, str, str]], budget: int | None) -> dict[str, Any]:
     names = shortened([node.name for node in film.nodes])
     doing = list(Doing)
     edges = film.wait_for
     return {
-        "title": name,
+        "title": printable(film.title, one_line=True),
         "rows": [
             {
                 "name": printable(f"{said} ({one.note})" if one.note else said, one_line=True)[: LONGEST + 16],
@@ -99,7 +98,7 @@ def _film(film: Film, name: str, letters: Mapping[str, tuple[int, str, str]]) ->
         ],
         "about": len(film.about),
         "is_cycle": bool(edges) and edges[-1].target == edges[0].source,
-        "tracks": _tracks(film),
+        "tracks": _tracks(film, budget),
     }  # fmt: skip
 
 
@@ -121,9 +120,9 @@ def _noun(film: Film, number: int) -> str:
     return plural(number, "GPU") if is_gpu_resource(film.resource) else film.resource
 
 
-def _tracks(film: Film) -> list[dict[str, Any]]:
+def _tracks(film: Film, budget: int | None) -> list[dict[str, Any]]:
     ready = [frame.ready for frame in film.frames]
-    found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none"}]  # fmt: skip
+    found = [{"name": printable(film.counts, one_line=True), "values": ready, "most": max([film.wanted, *ready]), "colour": palette.GREEN, "dash": "none", "budget": budget}]  # fmt: skip
     if film.resource:
         held = [frame.held for frame in film.frames]
         found.append(

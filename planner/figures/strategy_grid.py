@@ -1,129 +1,142 @@
-"""Every maxSurge × maxUnavailable with its verdict: cells that can be clicked."""
+"""Every maxSurge × maxUnavailable: what a browser needs to draw it as the control that chooses one (`strategy_grid.js`, `strategy_grid.css`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-import plotly.graph_objects as go
-
-from planner.capacity.strategy_prices import StrategyCosts, StrategyPrice
 from planner.figures import palette
-from planner.figures.drawing import drawn, laid_out
-from planner.ground.words import count, duration, usd
-from planner.rollout.answers import GridCell, StrategyGrid, Verdict
+from planner.ground.words import count, duration, plural
+from planner.rollout.answers import RECREATE, GridCell, Pair, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import Choice
-from planner.rollout.wording import GLYPH
+from planner.rollout.wording import GLYPH, WORD
 
-_CODES = (Verdict.COMPLETES, Verdict.STUCK, Verdict.NEEDS_GROWTH, Verdict.UNKNOWN, Verdict.EVICTIONS_BY_QUEUE)
-_TIME_BELOW = 11  # columns up to which a cell has room for the time under the number
-_WORDS_BELOW = 14  # columns up to which a cell has room for its number beside the glyph
-_GLYPH_BELOW = 30
-_FRAME = {"color": palette.LINE, "width": 4}
+_NONE_READY: Final = (246, 236, 224)  # red, green, blue of a cell
+_ALL_READY: Final = (0, 112, 79)
+_LIGHT: Final = 0.179  # luminance above which black letters have more contrast than white ones (WCAG 2.2, 1.4.3)
 
 
-@drawn
-def figure(grid: StrategyGrid, costs: StrategyCosts | None = None, choice: Choice | None = None) -> go.Figure:
-    """Rows maxSurge, columns maxUnavailable; in each cell the glyph, the lowest Ready and the minutes. Today's strategy is
-    outlined, what nothing beats has a ◆, what is recommended a ★.
+def told(grid: StrategyGrid, choice: Choice, replicas: int, chosen: Pair) -> dict[str, Any]:
+    """What `strategy_grid.js` draws: rows maxSurge, the highest first, columns maxUnavailable, then Recreate. A cell's colour is its
+    lowest Ready; below the workload's PodDisruptionBudget it is hatched. ★: what is recommended, where that isn't today's."""
+    best = choice.recommended
+    star = None if best is None or best.is_current else best.pair
 
-    With `costs`, a cell's hover says what its spare GPUs cost.
+    def cell(one: GridCell, name: str) -> dict[str, Any]:
+        return _cell(one, name, replicas, grid.keep_ready, is_star=one.is_valid and one.pair == star)
 
-    A Plotly heatmap's cells can't be selected in Streamlit, so a transparent square lies on each; its ``customdata`` is
-    ``[maxSurge, maxUnavailable]``.
-    """
-    options = choice.options if choice else ()
-    marks = {one.pair: "★" if one.is_recommended else "◆" for one in options if one.is_recommended or one.is_best}
-    surges, unavailables = [str(value) for value in grid.surges], [str(value) for value in grid.unavailables]
-    drawn = go.Figure(
-        go.Heatmap(
-            x=unavailables,
-            y=surges,
-            z=[[_CODES.index(cell.verdict) if cell.is_valid else len(_CODES) for cell in row] for row in grid.cells],
-            zmin=-0.5,
-            zmax=len(_CODES) + 0.5,
-            colorscale=palette.steps([*(palette.VERDICT[verdict] for verdict in _CODES), palette.FREE]),
-            showscale=False,
-            xgap=2,
-            ygap=2,
-            text=[[_text(cell, len(unavailables), marks) for cell in row] for row in grid.cells],
-            texttemplate="%{text}",
-            textfont={"color": palette.INK, "size": 12},
-            hoverinfo="skip",
-        )
-    )
-    cells = [cell for row in grid.cells for cell in row if cell.is_valid]
-    prices = (
-        {(one.max_surge, one.max_unavailable): one for one in costs.strategies if not one.is_recreate} if costs else {}
-    )
-    drawn.add_trace(_squares(cells, prices, size=max(8, min(34, 330 // max(1, len(surges))))))
-    for row, line in enumerate(grid.cells):
-        for column, cell in enumerate(line):
-            if cell.is_current and cell.is_valid:
-                drawn.add_shape(type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5, line=_FRAME)
-    drawn.update_xaxes(type="category", title_text="maxUnavailable", showgrid=False)
-    drawn.update_yaxes(type="category", title_text="maxSurge", showgrid=False)
-    return laid_out(drawn, max(260, min(620, 90 + 46 * len(surges))), dragmode=False)
+    rows = []
+    for places in reversed(list(_alike(grid))):
+        surges, lines = [grid.surges[place] for place in places], [grid.cells[place] for place in places]
+        name = str(surges[0]) if len(surges) == 1 else f"{surges[0]} … {surges[-1]}"
+        columns = list(zip(*lines, strict=True))
+        shown = [next((one for one in column if one.is_valid and one.pair == star), column[0]) for column in columns]
+        marked = [
+            one.max_surge for line in lines for one in line if one.is_valid and (one.pair == star or one.is_current)
+        ]
+        rows.append(
+            {
+                "name": name,
+                "surges": surges,
+                "takes": marked[0] if marked else surges[0],  # of a row that stands for several, when it is chosen by a click
+                "cells": [
+                    {**cell(one, f"maxSurge {name}, maxUnavailable {one.max_unavailable}"),
+                     "today": any(other.is_valid and other.is_current for other in column)}
+                    for one, column in zip(shown, columns, strict=True)
+                ],
+            }
+        )  # fmt: skip
+    return {
+        "rows": rows,
+        "columns": list(grid.unavailables),
+        "surges": list(grid.surges),
+        "recreate": {
+            **(recreate := cell(grid.recreate, "Recreate")),
+            "long": f"{recreate['text']} Ready, {duration(grid.recreate.seconds)}"
+            if grid.recreate.verdict is Verdict.COMPLETES
+            else recreate["text"],
+            "pair": list(RECREATE),
+            "today": grid.recreate.is_current,
+        },
+        "chosen": list(chosen),
+        "alt": alt(grid),
+    }
 
 
-def _text(cell: GridCell, columns: int, marks: Mapping[tuple[int, int], str]) -> str:
-    """``✓ 5 ◆`` over ``15m``; without the time, then without the number, where there is less room."""
-    if not cell.is_valid:
-        return "–"
-    if columns > _GLYPH_BELOW:
+def _alike(grid: StrategyGrid) -> Iterator[list[int]]:
+    """Places of rows beside each other of which the same is said in every column."""
+    some: list[int] = []
+    for place, line in enumerate(grid.cells):
+        if some and _said(line) != _said(grid.cells[some[0]]):
+            yield some
+            some = []
+        some.append(place)
+    yield some
+
+
+def _said(line: Sequence[GridCell]) -> list[tuple[object, ...]]:
+    return [
+        (one.is_valid, one.verdict, one.lowest_ready, round(one.seconds), one.evictions, one.extra_gpus) for one in line
+    ]
+
+
+def why_alike(grid: StrategyGrid, device: str) -> str:
+    """``maxSurge 1 to 6: no T4 is free to surge into.``: why rows come to the same; "" where none do. `device`: what a pod asks for."""
+    places = max(_alike(grid), key=len)
+    surges = [grid.surges[place] for place in places if grid.surges[place]]
+    if len(surges) < 2:
         return ""
-    glyph = GLYPH[cell.verdict]
-    mark = marks.get((cell.max_surge, cell.max_unavailable), "")
-    if cell.verdict is not Verdict.COMPLETES or columns > _WORDS_BELOW:
-        return mark or glyph
-    said = f"{glyph} {cell.lowest_ready}{f' {mark}' if mark else ''}"
-    return f"{said}<br>{_minutes(cell.seconds)}" if columns <= _TIME_BELOW else said
+    cells = [one for place in places for one in grid.cells[place] if one.is_valid]
+    short = any(one.reason in (Reason.HOLD_AND_WAIT, Reason.INSUFFICIENT_RESOURCE) for one in cells)
+    if any(one.reason is Reason.QUOTA for one in cells):
+        why = "the quota has no room to surge into"
+    elif device and short and not any(one.extra_gpus for one in cells):
+        why = f"no {device} is free to surge into"
+    else:
+        why = "the same in each, so more surge changes nothing"
+    return f"maxSurge {surges[0]:,} to {surges[-1]:,}: {why}."
 
 
-def _minutes(seconds: float) -> str:
-    """``15m``, ``3.9m``: two digits are enough to choose by."""
-    minutes = seconds / 60
-    return f"{minutes:.0f}m" if minutes >= 10 else f"{minutes:.1f}m"
-
-
-def _squares(cells: list[GridCell], prices: dict[tuple[int, int], StrategyPrice], size: int) -> go.Scatter:
-    return go.Scatter(
-        x=[str(cell.max_unavailable) for cell in cells],
-        y=[str(cell.max_surge) for cell in cells],
-        mode="markers",
-        marker={"symbol": "square", "size": size, "color": palette.CLEAR},
-        customdata=[[cell.max_surge, cell.max_unavailable] for cell in cells],
-        text=[words(cell, prices.get((cell.max_surge, cell.max_unavailable))) for cell in cells],
-        hovertemplate="%{text}<extra></extra>",
-        unselected={"marker": {"opacity": 0}},
+def _cell(one: GridCell, name: str, replicas: int, keep_ready: int | None, *, is_star: bool) -> dict[str, Any]:
+    if not one.is_valid:
+        return {"text": "–", "words": f"{name}: the API server refuses it", "ready": None}
+    is_done = one.verdict is Verdict.COMPLETES
+    share = one.lowest_ready / replicas if replicas else 1.0
+    back = (
+        tuple(round(a + (b - a) * share) for a, b in zip(_NONE_READY, _ALL_READY, strict=True))
+        if is_done
+        else _rgb(palette.VERDICT[one.verdict])
     )
-
-
-def words(cell: GridCell, price: StrategyPrice | None = None) -> str:
-    """A cell in words, for the hover and for readers of the table."""
-    said = (
-        f"maxSurge {cell.max_surge}, maxUnavailable {cell.max_unavailable}: {cell.verdict.value.replace('_', ' ')}<br>"
-        f"peak {count(cell.peak_gpus, 'GPU')} in {count(cell.peak_pods, 'pod')}, lowest Ready {cell.lowest_ready}, "
-        f"about {duration(cell.seconds)}, {count(cell.evictions, 'eviction')} of others"
+    is_below = is_done and keep_ready is not None and one.lowest_ready < keep_ready
+    parts = (
+        [f"{one.lowest_ready:,} of {count(replicas, 'pod stays', 'pods stay')} Ready, {duration(one.seconds)}"]
+        if is_done
+        else [WORD[one.verdict]]
     )
-    return f"{said}<br>{_price(price)}" if price and price.cost else said
+    parts += [f"below the budget of {keep_ready:,}"] if is_below else []
+    parts += [f"evicts {one.evictions:,} {plural(one.evictions, 'pod', 'pods')} of others"] if one.evictions else []
+    return {
+        "text": f"{one.lowest_ready:,}{' ★' if is_star else ''}" if is_done else GLYPH[one.verdict],
+        "words": f"{name}: {', '.join(parts)}{', recommended' if is_star else ''}",
+        "ready": one.lowest_ready,
+        "colour": "#{:02X}{:02X}{:02X}".format(*back),
+        "ink": "#000000" if _luminance(back) > _LIGHT else "#FFFFFF",
+        "below": is_below,
+    }  # fmt: skip
 
 
-def _price(price: StrategyPrice) -> str:
-    """``with 1 spare GPU: $626 a month kept on demand, $260 on spot, $10.44 as nodes added``."""
-    cost = price.cost
-    assert cost is not None
-    if not cost.billed_gpus:
-        return "no spare GPU"
-    spare = f"with {count(cost.billed_gpus, 'spare GPU')}"
-    if cost.kept_on_demand_usd is None or cost.added_usd is None:
-        return f"{spare}: no price"
-    spot = "no price" if cost.kept_on_spot_usd is None else usd(cost.kept_on_spot_usd)
-    return f"{spare}: {usd(cost.kept_on_demand_usd)} a month kept on demand, {spot} on spot, {usd(cost.added_usd)} as nodes added"
+def _rgb(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
 
 
-def alt(grid: StrategyGrid, costs: StrategyCosts | None = None) -> str:
+def _luminance(colour: Sequence[int]) -> float:
+    """Relative luminance (WCAG 2.2)."""
+    red, green, blue = (c / 12.92 if (c := one / 255) <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for one in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def alt(grid: StrategyGrid) -> str:
     """The grid's takeaway in words."""
     cells = [cell for row in grid.cells for cell in row if cell.is_valid]
     done = sum(cell.verdict is Verdict.COMPLETES for cell in cells)
-    said = f"{done:,} of {len(cells):,} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"
-    return f"{said} {costs.sentence}" if costs and costs.sentence else said
+    return f"{done:,} of {len(cells):,} pairs of maxSurge and maxUnavailable complete. {grid.sentence}"

@@ -16,6 +16,7 @@ from planner.kubernetes.kinds import ROLLING_UPDATE
 from planner.kubernetes.records import Snapshot, Strategy, Workload
 from planner.remedies.levered import LeveredCluster
 from planner.remedies.levers import lending, quota
+from planner.remedies.levers.strategy import as_change
 from planner.remedies.price import priced
 
 
@@ -79,7 +80,7 @@ def strategy_measure(today: LeveredCluster, now: LeveredCluster, key: str, strat
     what = f"{short_name(key)}: {rolls if is_rolling else strategy.kind}{_instead(workload.strategy)}"
     measure = Measure(
         kind=MeasureKind.STRATEGY, what=Text(what), workload=key, command=how.command, undo=how.undo, makes=(),
-        change=f"resize:{key}=maxSurge:{strategy.max_surge},maxUnavailable:{strategy.max_unavailable}" if is_rolling else "",
+        change=as_change(key, strategy),
         alike=f"{how.patch_yaml}instead of {before.kind} {before.max_surge} {before.max_unavailable}" if how.is_whole else "",
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, strategies={key: strategy})
@@ -98,9 +99,8 @@ def quota_measure(snapshot: Snapshot, key: str, hard: Sequence[tuple[str, str, i
     today = {one.name: one.hard for one in snapshot.resource_quotas if one.namespace == space}
     step = quota.raise_quotas(space, [(name, resource, today[name][resource], most) for name, resource, most in hard])
     amounts = ", ".join(f"{key} to {format_amount(amount, key)}" for _, key, amount in hard)
-    limits = [f"quota:{space}/{name}={resource}:{format_amount(most, resource)}" for name, resource, most in hard]
     measure = Measure(
-        kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(), change=";".join(limits),
+        kind=MeasureKind.QUOTA, what=Text(f"{step.what}: {amounts}"), workload=key, makes=(), change=quota.as_change(space, hard),
         command=" && ".join(step.commands), undo=" && ".join(step.undo),
     )  # fmt: skip
     return measure, partial(LeveredCluster.more, quotas={(space, name, key): amount for name, key, amount in hard})

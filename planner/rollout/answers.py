@@ -181,6 +181,8 @@ class Remedy(Record):
     disturbs: int = 0  # pods of others that run today and end for it
     lenders: int = 0  # workloads of others that are scaled for it
     events: str = ""  # what is done once it is stuck, as ``--then`` has it
+    change: str = ""  # the same as ``--change`` takes it; "" of what no change of a cluster is: an order, a loan
+    is_proven: bool = False  # it completes in every placement, not only in those tried
 
 
 class VolumeCure(Record):

@@ -123,20 +123,6 @@ def scarce_resource(requests: Amounts) -> str:
     return next((name for name in extended if is_gpu_resource(name)), extended[0] if extended else "")
 
 
-def side_by_side(some: Sequence[Sequence[Frame]]) -> tuple[tuple[int, ...], ...]:
-    """Films played beside each other in one time: for each stop which frame of each is on. A film that is over shows its last."""
-    times = [[(frame.tick >= 0, frame.tick > 0, frame.seconds) for frame in film] for film in some]
-    now = (0,) * len(some)
-    stops = [now]
-    while ahead := [film[one + 1] for one, film in zip(now, times, strict=True) if one + 1 < len(film)]:
-        nearest = min(ahead)
-        now = tuple(
-            one + (one + 1 < len(film) and film[one + 1] <= nearest) for one, film in zip(now, times, strict=True)
-        )
-        stops.append(now)
-    return tuple(stops)
-
-
 # ── what the camera sees ─────────────────────────────────────────────────────────────────────────────────────────────
 Seen = tuple[Doing, int] | None
 """What a pod does and on which node of the cluster; None: it is gone."""

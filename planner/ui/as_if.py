@@ -5,7 +5,7 @@ The list is the one that ``--change`` takes; it stands in the link. Supposing ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import streamlit as st
@@ -23,19 +23,27 @@ QUICK_NODES: Final = 500  # above, what takes seconds isn't played unasked, here
 
 
 def button(
-    changes: str, *, key: str, label: str = "Suppose it", is_first: bool = False, in_dialog: bool = False
+    changes: str,
+    *,
+    key: str,
+    label: str = "Suppose it",
+    is_first: bool = False,
+    in_dialog: bool = False,
+    forgets: Callable[[], None] | None = None,
 ) -> None:
     """*Suppose it*: every page answers with these changes too from now on. `is_first`: the one to press on its page; `in_dialog`: which
-    closes then."""
+    closes then; `forgets`: takes back what is typed there and would stand over the changes."""
     pressed = st.button(
-        label, key=f"suppose-{key}", icon=":material/alt_route:", on_click=_pressed, args=(changes, in_dialog), type="primary" if is_first else "secondary",
+        label, key=f"suppose-{key}", icon=":material/alt_route:", on_click=_pressed, args=(changes, in_dialog, forgets), type="primary" if is_first else "secondary",
         help="Every page then answers as if this were done. Nothing changes in the cluster.",
     )  # fmt: skip
     if pressed and in_dialog:
         st.rerun()
 
 
-def _pressed(changes: str, in_dialog: bool) -> None:
+def _pressed(changes: str, in_dialog: bool, forgets: Callable[[], None] | None) -> None:
+    if forgets is not None:
+        forgets()
     suppose(changes)
     if in_dialog:
         link.close_dialog()

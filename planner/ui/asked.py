@@ -39,14 +39,16 @@ class Asked(Generic[Settings]):
         return None if value is None else value[0]
 
     @contextmanager
-    def more(self, label: str, *, is_open: bool = False, but: Collection[str] = ()) -> Iterator[bool]:
+    def more(self, label: str, *, is_open: bool = False, but: Collection[str] = (), seen: Collection[str] = ()) -> Iterator[bool]:  # fmt: skip
         """A part for the settings that weren't shown so far, without those in `but`: drawn once it is opened, and while one of
         them is given; gives whether it is. It begins open where the link says one, so that nothing given is hidden; whether it is
         open is each page's own. A field costs the browser of the visitor and the server, closed or not."""
         record: Any = self.record
         holds = {one.name for one in settings_of(record)}.difference(self._names, but, link.EVERYWHERE)
         key, is_given = f"more_{record.__name__.removesuffix('Settings').lower()}", link.gives(holds)
-        with link.expander(label, key=key, icon=":material/tune:", is_open=is_open or link.says(holds)) as is_drawn:
+        with link.expander(
+            label, key=key, icon=":material/tune:", is_open=is_open or link.says(holds.difference(seen))
+        ) as is_drawn:
             yield is_drawn or is_given
 
     def forget(self, *names: str) -> None:

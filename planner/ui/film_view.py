@@ -11,16 +11,15 @@ from planner.capacity.changes import Change
 from planner.capacity.filming import FILMED, change_film, rollout_film
 from planner.figures import film as drawing
 from planner.ground.records import replace
-from planner.kubernetes.kinds import ROLLING_UPDATE
+from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.records import Snapshot
-from planner.questions import strategies
 from planner.questions.question import Given
-from planner.questions.rollout import QUESTION, RolloutSettings, first_answer, scenario_of
+from planner.questions.rollout import RolloutSettings, scenario_of
 from planner.remedies import make_room as making_room
 from planner.remedies.make_room import room_film
 from planner.rollout.answers import RolloutResult, Verdict, WorkloadRollout
 from planner.rollout.film import Film
-from planner.ui import cache, errors
+from planner.ui import cache, errors, rollout_inputs
 
 
 @st.cache_resource(show_spinner=False)
@@ -34,39 +33,24 @@ def _component() -> Any:
     )
 
 
-def fetched() -> None:
-    """Nothing to see: a browser has what draws a film before one is asked for."""
-    _component()(key="film_fetched", data=None)
-
-
-def show(films: Sequence[Film], titles: Sequence[str] = (), *, key: str, newly: str = "its new revision") -> None:
-    """The films beside each other in one time, with a slider and a play button over their steps."""
-    _component()(key=key, data=drawing.told(films, titles, newly=newly))
+def show(film: Film, *, key: str, **more: Any) -> None:
+    """The film, with a slider and a play button over its steps."""
+    _component()(key=key, data=drawing.told(film, **more))
 
 
 @errors.part
 def rollout(
     snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, shown: WorkloadRollout
 ) -> None:
-    """The film of a rollout; where another strategy is looked at than today's, both beside each other. `shown`: which of the answer's
-    workloads."""
+    """The film of a rollout. `shown`: which of the answer's workloads."""
+    st.header("What happens")
     film = _filmed(snapshot, settings, given, shown)
     if film is None:
         st.caption("There is no film: it wasn't played, or not to its end.")
         return
-    plain = strategies.without_strategy(settings)
-    before = None
-    if plain != settings:
-        found = cache.known(QUESTION, snapshot, plain, given)
-        if found is None:  # its ways out aren't needed: they take most of the time
-            found = cache.ask(replace(QUESTION, answer=first_answer), snapshot, plain, given)
-        today = next((workload for workload in found.workloads if workload.workload == shown.workload), None)
-        if today is not None and _strategy(today) != _strategy(shown):
-            before = _filmed(snapshot, plain, given, today)
-    if before is None:
-        show([film], key="film")
-    else:
-        show([before, film], ("Today's strategy", f"With {_strategy(shown)}"), key="film")
+    workload = snapshot.workload(shown.workload)
+    budget = None if workload is None else kept_ready(snapshot, replace(workload, replicas=shown.replicas))
+    show(film, key="film", budget=budget, plays=rollout_inputs.is_adopted())
     if note := _note(result, shown):
         st.caption(note)
 
@@ -87,12 +71,6 @@ def _filmed(snapshot: Snapshot, settings: RolloutSettings, given: Given, shown: 
     return cache.answer(rollout_film, snapshot, scenario, shown, settings.meanwhile.beside(settings.pools.known(given)))
 
 
-def _strategy(shown: WorkloadRollout) -> str:
-    if shown.strategy_kind == ROLLING_UPDATE:
-        return f"maxSurge {shown.max_surge}, maxUnavailable {shown.max_unavailable}"
-    return shown.strategy_kind
-
-
 @errors.part
 def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
     """The film of the first of the changes, where that moves pods and is played in one piece: a drain, an eviction, a loss."""
@@ -100,7 +78,7 @@ def change(snapshot: Snapshot, changes: Sequence[Change]) -> None:
         return
     film = cache.answer(change_film, snapshot, changes[0])
     if film is not None:
-        show([film], key="film_change", newly="made anew")
+        show(film, key="film_change", newly="made anew")
 
 
 @errors.part
@@ -108,7 +86,7 @@ def room(snapshot: Snapshot, asked: making_room.Asked) -> None:
     """The film of moves that make room."""
     film = cache.answer(room_film, snapshot, asked)
     if film is not None:
-        show([film], key="film_room", newly="made anew")
+        show(film, key="film_room", newly="made anew")
         st.caption(
             "In the first of the draws of what kube-scheduler may choose; cordons that last for a stage aren't drawn."
         )

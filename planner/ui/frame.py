@@ -64,10 +64,8 @@ def head(table: Mapping[str, Views], page: Any, pages: Mapping[str, Any]) -> Non
         st.title(here)
     if here and len(table[here]) > 1:
         with st.container(horizontal=True, gap="xsmall", key="views"):
-            workload = st.query_params.get("workload")
             for file, title, *_ in table[here]:
-                same = {"workload": workload} if workload and pages[file].url_path in link.OF_ONE_WORKLOAD else None
-                st.page_link(pages[file], label=_named(title, pages[file] is page), query_params=same)
+                st.page_link(pages[file], label=_named(title, pages[file] is page))
 
 
 def _named(title: str, is_here: bool) -> str:

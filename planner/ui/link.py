@@ -27,8 +27,8 @@ _PAGE = "_page"
 _GIVEN = "_private_texts"  # of this session, by their digests
 _MOST_GIVEN: Final = 8
 FILTER: Final = frozenset({"search", "namespace", "labels", "verdict", "pool"})
-OF_ONE_WORKLOAD: Final = frozenset({"rollout", "spot_savings"})
-"""Pages about one workload, the same on both."""
+OF_ONE_WORKLOAD: Final = frozenset({"rollout"})
+"""Pages about one workload: its name is their title."""
 AS_IF: Final = "as_if"
 EVERYWHERE: Final = FILTER | {AS_IF}
 """Parameters of no page and no workload: the filter's (`planner.ui.filtered`), and what is supposed (`planner.ui.as_if`)."""
@@ -38,6 +38,7 @@ MOVED: Final[Mapping[str, tuple[str, Mapping[str, str], Mapping[str, str]]]] = {
     "what_if": ("overview.py", {"dialog": "changes"}, {"changes": AS_IF}),
     "compare": ("history.py", {}, {}),
     "inventory": ("overview.py", {"dialog": "cluster"}, {}),
+    "spot_savings": ("rollout.py", {"about": "Spot", "spot": "true"}, {}),
 }
 """Pages of earlier releases → where what they said stands now: its page, parameters that open it there, and what parameters are called."""
 
@@ -75,9 +76,6 @@ def arrive(page: str) -> None:
     before = st.session_state.get(_PAGE)
     if before == page:
         return
-    workload = st.session_state.get("workload")
-    if workload and {before, page} == OF_ONE_WORKLOAD:  # Streamlit takes it, the left page's, out of the link
-        st.session_state["workload"] = st.query_params["workload"] = workload
     st.session_state[_PAGE] = page
     linked: set[str] = st.session_state.setdefault(_LINKED, set())
     here = linked - EVERYWHERE

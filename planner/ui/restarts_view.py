@@ -23,7 +23,7 @@ from planner.kubernetes.records import Snapshot
 from planner.questions import restarts as plan_restarts
 from planner.questions.question import document as document_of
 from planner.questions.restarts import QUESTION, RestartPlan, RestartsSettings
-from planner.ui import cache, downloads, errors, filtered, opening, tables, tiles, verdict
+from planner.ui import cache, downloads, errors, filtered, frame, opening, tables, tiles, verdict
 
 _Colour = Literal["red", "orange", "gray", "blue", "green"]
 _COLOUR: Final[dict[Activity, _Colour]] = {
@@ -95,6 +95,20 @@ def _ago(loops: Sequence[Loop], snapshot: Snapshot) -> str:
     if not known:
         return "unknown" if any(loop.restarts for loop in loops) else "never"
     return f"{words.duration(max(0.0, snapshot.taken_at - max(known)))} ago"
+
+
+def loop_details(loop: Loop, snapshot: Snapshot) -> None:
+    """One loop: the story, why, and what would help."""
+    story(loop)
+    why, what = st.columns(2, gap="large")
+    with why, frame.folded("Why: the evidence", "evidence"):
+        st.header("Why: the evidence")
+        evidence(loop)
+    with what:
+        st.header("What would help")
+        cure(loop, snapshot)
+    with st.expander(log_title(loop), icon=":material/description:"):
+        lines(loop)
 
 
 @errors.part

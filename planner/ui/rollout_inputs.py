@@ -9,7 +9,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.capacity.changes import FORMS, ChangeKind, text_of
 from planner.ground import words
-from planner.ground.errors import ChangeError
 from planner.ground.quantity import format_amount
 from planner.ground.settings import setting_of
 from planner.ground.vocabulary import CPU, MEMORY
@@ -20,11 +19,13 @@ from planner.kubernetes.requests import pod_requests, requested_gpus
 from planner.questions.rollout import RolloutSettings, gpu_resource_of
 from planner.rollout import answers
 from planner.rollout.scaled import At
+from planner.spot.inputs import workloads
 from planner.ui import capacity_inputs, errors, filtered, link
 from planner.ui.asked import Asked
 
 _OF_ONE_WORKLOAD = ("max_surge", "max_unavailable", "cpu", "memory", "gpu", "node_selector", "patch")
-_ELSEWHERE = ("workload", "also")  # parameters of the page that other widgets ask for
+_ON_GRID = ("strategy", "max_surge", "max_unavailable")
+_CHANGE = "Change it: replicas, pod, patch, a manifest, growth of pools, what happens meanwhile"
 _LONGEST_TEXT = 200_000  # letters of a patch or manifest
 _BY_WORKLOAD, _BY_MANIFEST = "workload", "manifest"
 
@@ -33,10 +34,20 @@ def pick(snapshot: Snapshot) -> str:
     """The workload looked at; "" where there is none: then a manifest can be asked about. Those with most GPUs at stake stand
     first: which can't be rolled out is another view's question, and no visitor waits for it here."""
     every = [workload.key for workload in by_stake(snapshot)]
+    if (
+        every or "workload" in st.query_params
+    ):  # Jobs too, for what spot saves; where nothing rolls out a manifest is asked about
+        every += [workload.key for workload in workloads(snapshot) if workload.key not in every]
     if not every:
         return ""
     keys = filtered.offered(snapshot, every, key="workload")
     return link.select("Workload", keys, key="workload", on_change=_forget)
+
+
+def rolls_out(snapshot: Snapshot, key: str) -> bool:
+    """Whether there is a rollout to ask about: of a workload that has one, and of a manifest."""
+    workload = snapshot.workload(key) if key else None
+    return workload is None or workload.traits.rolls_out
 
 
 def by_stake(snapshot: Snapshot) -> list[Workload]:
@@ -50,8 +61,8 @@ def by_stake(snapshot: Snapshot) -> list[Workload]:
 
 
 def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSettings:
-    """The widgets of what is changed, and what they ask: choices in one row, then numbers, then the rest, folded. `place`: of the
-    answer, where there is nothing to ask about.
+    """The widgets of what is changed, in one fold, and what they ask; the strategy is chosen on its grid too. `place`: of the answer,
+    where there is nothing to ask about.
 
     Raises
     ------
@@ -61,44 +72,41 @@ def settings(snapshot: Snapshot, key: str, place: DeltaGenerator) -> RolloutSett
     asked = Asked(RolloutSettings)
     workload = snapshot.workload(key) if key else None
     also: tuple[str, ...] = ()
-    with st.container(border=True, gap="small"):
-        with st.container(horizontal=True, vertical_alignment="bottom"):
+    by = st.session_state.get("by", st.query_params.get("by"))
+    is_open = workload is None or link.lacks("patch") or by == _BY_MANIFEST
+    with asked.more(_CHANGE, is_open=is_open, but=("workload", "runs", "seed"), seen=_ON_GRID) as is_drawn:
+        if is_drawn or is_open:
+            is_drawn = True
             ways = (_BY_WORKLOAD, _BY_MANIFEST) if workload else (_BY_MANIFEST,)
             if link.segments("Change", ways, key="by") == _BY_MANIFEST:
                 workload = None
-            rolls = workload is not None and _choices(asked, workload, snapshot)
-        if workload is not None:
-            _numbers(asked, workload, rolls=rolls)
+        if is_drawn and workload is not None:
+            _numbers(asked, workload, rolls=_choices(asked, workload, snapshot))
+            _more(asked, workload)
             keys = filtered.offered(snapshot, [workload.key for workload in by_stake(snapshot)], key="also")
             also = link.choices(
                 "Rolled out together with", [one for one in keys if one != key], key="also", placeholder="nothing else",
                 help="Several workloads changed in one moment, as helm upgrade does: they share the free capacity.",
             )  # fmt: skip
-        else:
+        elif is_drawn:
             asked.show(
                 "manifest", height=240, max_chars=_LONGEST_TEXT,
                 placeholder="apiVersion: apps/v1\nkind: Deployment\n…",
                 help="What kubectl apply -f would get: several documents, new workloads too. It isn't part of the link, only its digest is.",
             )  # fmt: skip
-        is_asked = workload is not None and link.lacks("patch")
-        with asked.more(
-            "Pod, time, patch, growth of pools, what happens meanwhile", is_open=is_asked, but=_ELSEWHERE
-        ) as is_drawn:
-            if is_drawn and workload is not None:
-                _more(asked, workload)
-            if is_drawn:
-                capacity_inputs.growth(asked)
-                asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
+        if is_drawn:
+            capacity_inputs.growth(asked)
+            asked.show("then", placeholder="2m:add:POOL=1; 10m:job-ends:NAMESPACE/NAME", help=_MEANWHILE)
     if workload is not None:
         return asked.settings(workload=(workload.key,), also=also)
     asked.check()
     if "manifest" not in asked.values and not key:
         what = f"this snapshot has no {ROLLING_TEXT}; whether they were asked for is told under What was read"
         errors.nothing(
-            "Nothing to roll out", f"{what}. Paste a manifest under Change to ask about what it would bring", place
+            "Nothing to roll out", f"{what}. Paste a manifest under Change it to ask about what it would bring", place
         )
     if "manifest" not in asked.values:
-        raise ChangeError("no manifest is given", mend="Paste one above, or change a workload instead")
+        errors.nothing("Nothing asked yet", "paste a manifest under Change it, or change a workload instead", place)
     return asked.settings()
 
 
@@ -148,27 +156,35 @@ def _more(asked: Asked[RolloutSettings], workload: Workload) -> None:
     asked.show("patch", height=140, max_chars=_LONGEST_TEXT, placeholder="spec:\n  strategy: …")
 
 
-_ADOPTED = "_adopted"  # a widget of one section changed what the whole page answers for
+_ADOPTED = "_adopted"  # the strategy was chosen by hand: its film plays
 
 
-def answer_adopted() -> None:
-    """Run the whole page where a section's widget changed what it answers for; at the beginning of a section."""
-    if st.session_state.pop(_ADOPTED, False):
-        st.rerun(scope="app")
+def is_adopted() -> bool:
+    """Whether a strategy was chosen just now, on its grid or by a button."""
+    return bool(st.session_state.pop(_ADOPTED, False))
 
 
-def adopt_strategy(pair: Sequence[int]) -> None:
-    """Set the widgets to a strategy, maxSurge and maxUnavailable of a cell of the grid or what stands for Recreate; for callbacks."""
+def adopt_strategy(pair: Sequence[int], kind: str) -> None:
+    """Set the widgets to a strategy, maxSurge and maxUnavailable of a cell of the grid or what stands for Recreate; for callbacks.
+    `kind`: of the strategy so far, which stays as it is where the new one's is the same."""
     is_recreate = tuple(pair) == answers.RECREATE
-    st.session_state["strategy"], st.session_state[_ADOPTED] = RECREATE if is_recreate else ROLLING_UPDATE, True
+    st.session_state[_ADOPTED] = True
+    if (new := RECREATE if is_recreate else ROLLING_UPDATE) != kind:
+        st.session_state["strategy"] = new
     if not is_recreate:
         st.session_state["max_surge"], st.session_state["max_unavailable"] = map(str, pair)
+
+
+def forget_strategy() -> None:
+    """Back to the workload's own strategy; for callbacks."""
+    st.session_state["max_surge"] = st.session_state["max_unavailable"] = ""
+    st.session_state.pop("strategy", None)
 
 
 def adopt_patch(patch: str) -> None:
     """Put a remedy's patch into the what-if panel; for callbacks."""
     _forget()
-    st.session_state["patch"], st.session_state[_ADOPTED] = patch, True
+    st.session_state["patch"] = patch
 
 
 def differs(settings: RolloutSettings, workload: Workload | None) -> str:

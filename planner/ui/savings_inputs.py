@@ -15,7 +15,7 @@ from planner.questions.savings import SavingsSettings
 from planner.spot import inputs as spot_inputs
 from planner.spot.assumptions import COUNTED, LOSSES, POOL, SETTINGS, SIMULATION, WORK, Capacity, Fallback, Work
 from planner.spot.inputs import Derived
-from planner.ui import cache, errors, filtered, link, prices
+from planner.ui import cache, prices
 from planner.ui.asked import Asked
 
 _ONLY_JOBS = frozenset({"job_minutes", "checkpoint_minutes", "checkpoint_seconds", "late_factor", "retries"})
@@ -34,17 +34,6 @@ _COUNTED = {"", *COUNTED}  # the label says it already
 def derived(snapshot: Snapshot, key: str) -> Derived:
     """What the cluster and the prices say of the workload."""
     return cache.answer(spot_inputs.derive, snapshot, prices.book(), key)
-
-
-def pick(snapshot: Snapshot) -> str:
-    """The workload looked at: those with GPUs stand first."""
-    keys = [workload.key for workload in spot_inputs.workloads(snapshot)]
-    if not keys:
-        errors.nothing(
-            "Nothing to move to spot",
-            "this snapshot has no Deployment, StatefulSet or Job; whether they were asked for told under What was read",
-        )
-    return link.select("Workload", filtered.offered(snapshot, keys, key="workload"), key="workload")
 
 
 def settings(known: Derived) -> SavingsSettings:

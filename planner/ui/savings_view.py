@@ -8,10 +8,14 @@ import streamlit as st
 
 from planner.figures import savings_band, savings_break_even, savings_discount, savings_mix, savings_waterfall
 from planner.ground import words
+from planner.ground.errors import HeadroomError
+from planner.ground.settings import settings_of
 from planner.kubernetes import commands
 from planner.kubernetes.kinds import kind_in
+from planner.kubernetes.records import Snapshot
 from planner.pricing.history import discount_series
-from planner.questions.savings import QUESTION, SavingsAnswer
+from planner.questions.question import Given
+from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.questions.wording import for_people
 from planner.spot import rows as spot_rows
 from planner.spot.assumptions import Assumptions, Work
@@ -21,7 +25,7 @@ from planner.spot.inputs import Derived
 from planner.spot.mix import Mix
 from planner.spot.suitability import Fitness, Suitability
 from planner.spot.workload import SavingsDetail
-from planner.ui import charts, errors, frame, prices, savings_inputs, tables, tiles
+from planner.ui import cache, charts, downloads, errors, frame, link, own_history, prices, savings_inputs, sheet, tables
 
 _GLYPH: Final = {
     Status.OK: "✓ ok",
@@ -69,6 +73,64 @@ def _verdict(detail: SavingsDetail) -> str:
     return "saves" if fitness is Fitness.READY else "changes"
 
 
+_ALL: Final = "spot"  # whether all of it is drawn
+_MUCH, _PAYS, _FIT, _WAYS, _BASIS = (
+    "How much", "Until when it pays", "Is it fit for spot?", "Every way of buying", "What it rests on",
+)  # fmt: skip
+
+
+@errors.part
+def show(snapshot: Snapshot, key: str) -> None:
+    """What spot saves a workload, and whether it may go there; all that this rests on where one asks for it."""
+    place = st.container()
+    if link.says(
+        {"part", *(one.name for one in settings_of(SavingsSettings))}.difference({"workload"}, link.EVERYWHERE)
+    ):
+        link.name({_ALL: "true"})
+    is_whole = link.toggle("All of it: fitness, band, mix, ways of buying, assumptions", key=_ALL)
+    if not is_whole:
+        with place:
+            try:
+                given = Given(book=prices.book())
+                figures(detail_of(cache.ask(QUESTION, snapshot, SavingsSettings(workload=key), given)), is_whole=False)
+            except HeadroomError as error:  # no mistake of a page that is asked about a rollout
+                st.caption(f"Not known: {words.literal(words.sentence(error.what))}")
+        return
+    parts = st.container()
+    derived = savings_inputs.derived(snapshot, key)
+    settings = savings_inputs.settings(derived)
+    result = cache.ask(QUESTION, snapshot, settings, own_history.given(snapshot))
+    detail = detail_of(result)
+    saved = detail.estimate.savings
+    with place:
+        verdicts(detail)
+        figures(detail, is_whole=True)
+    with parts:
+        fit, much, pays, buying, basis = link.tabs([_FIT, _MUCH, _PAYS, _WAYS, _BASIS], key="part")
+    with fit:
+        if fit.open:
+            checklist(detail.suitability)
+    with much:
+        if much.open:
+            how_much(saved)
+            own_history.show(result)
+    with pays:
+        if pays.open:
+            break_even(saved, detail.assumed)
+            mixes(detail.estimate.mix, detail.assumed)
+    with buying:
+        if buying.open:
+            ways(result)
+            st.header("What the discount was")
+            history(derived)
+    with basis:
+        if basis.open:
+            step_table(saved)
+            notes(saved)
+            sheet.table(QUESTION, result, "assumptions", is_whole=True, height="content")
+            downloads.answer(QUESTION, snapshot, settings, result)
+
+
 @errors.part
 def verdicts(detail: SavingsDetail) -> None:
     """Two sentences: what it saves (already, where its nodes are spot nodes now), and whether it may go there."""
@@ -93,25 +155,32 @@ def verdicts(detail: SavingsDetail) -> None:
 
 
 @errors.part
-def figures(saved: Savings, assumptions: Assumptions) -> None:
-    """The key figures."""
-    has_six = assumptions.work is Work.JOBS and assumptions.needed_nodes
-    with st.grid(3 if has_six else "auto", min_column_width=150):
-        tiles.show("Saved a month", words.usd(saved.saved_usd.mean), f"P5 {words.usd(saved.saved_usd.p5)}")
-        if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
-            price = f"now {words.unit_price(saved.on_demand_usd_per_gpu_hour)}"
-            tiles.show("Useful GPU-hour", words.unit_price(saved.usd_per_useful_gpu_hour.mean), price)
-        else:
-            tiles.show("Net cost a month", words.usd(saved.net_usd.mean), f"on demand {words.usd(saved.on_demand_usd)}")
-        tiles.show("Interruptions", f"{saved.interruptions.mean:,.0f}", f"P95 {saved.interruptions.p95:,.0f}")
-        if assumptions.work is Work.JOBS:
-            tiles.show("Jobs late", f"{saved.late_jobs.mean:,.0f}", f"of {saved.jobs:,.0f}")
-            tiles.show("Jobs failed", f"{saved.failed_jobs.mean:,.0f}", f"of {saved.jobs:,.0f}")
-        if assumptions.needed_nodes:
-            short = words.duration(saved.shortfall_hours * 3_600)
-            tiles.show("Shortfall", short, f"under {assumptions.needed_nodes} ready")
-    with frame.folded("What the figures are", "figures"):
-        st.caption("A month, expected; P5 and P95 of the simulated ones. Shortfall: time with too few ready nodes.")
+def figures(detail: SavingsDetail, *, is_whole: bool) -> None:
+    """What the saving is with its band, what interruptions cost, and what has to change; in a line each. `is_whole`: the verdict above
+    has said the first and the last."""
+    saved, assumptions = detail.estimate.savings, detail.assumed
+    bill = saved.on_demand_usd
+    parts = [
+        f"{words.usd(saved.saved_usd.mean)} of {words.usd(bill)} a month, in nine of ten months {words.usd(saved.saved_usd.p5)} to {words.usd(saved.saved_usd.p95)}",
+        f"{saved.interruptions.mean:,.0f} {words.plural(round(saved.interruptions.mean), 'interruption')}",
+    ]
+    if assumptions.work is Work.JOBS:
+        parts.append(
+            f"{saved.late_jobs.mean:,.0f} of {saved.jobs:,.0f} jobs late, {saved.failed_jobs.mean:,.0f} failed"
+        )
+    if assumptions.needed_nodes:
+        short = words.duration(saved.shortfall_hours * 3_600)
+        parts.append(f"{short} with fewer than {words.count(assumptions.needed_nodes, 'node')} ready")
+    if saved.usd_per_useful_gpu_hour is not None and saved.on_demand_usd_per_gpu_hour is not None:
+        price, now = saved.usd_per_useful_gpu_hour.mean, saved.on_demand_usd_per_gpu_hour
+        parts.append(f"a useful GPU-hour {words.unit_price(price)}, on demand {words.unit_price(now)}")
+    if is_whole:
+        st.markdown(words.literal(f"Expected: {'; '.join(parts[1:])}."))
+        return
+    found = _verdict(detail)
+    said = words.literal(f"Expected: {'; '.join(parts)}.") if found in ("saves", "changes", "already") else ""
+    st.markdown(f"**{_VERDICT[found][1]}.** {said}")
+    st.caption(words.literal(detail.suitability.sentence))
 
 
 @errors.part

@@ -1,32 +1,50 @@
-"""Every strategy, and which to choose: the grid, what nothing beats, the chosen one with its patch in sight."""
+"""Every strategy: the grid that chooses one, why rows are alike, and what is applied for the chosen one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
 from planner.capacity.strategy_growth import with_brought
 from planner.capacity.strategy_prices import StrategyCosts
 from planner.capacity.untold import growing
+from planner.figures import film as drawing
 from planner.figures import strategy_grid
 from planner.ground import words
 from planner.ground.records import replace
 from planner.ground.settings import setting_of
 from planner.ground.words import usd
 from planner.kubernetes.kinds import ROLLING_UPDATE, kind_in
+from planner.kubernetes.nodes import gpu_model
+from planner.kubernetes.owners import workload_keys
 from planner.kubernetes.records import Snapshot
+from planner.kubernetes.requests import requested_gpus
 from planner.questions import rollout as rollout_question
 from planner.questions import strategies
 from planner.questions.question import Given
 from planner.questions.rollout import RolloutSettings
 from planner.rollout import grid as grids
-from planner.rollout.answers import RECREATE, GridCell, Pair, RolloutResult, StrategyGrid, Verdict, WorkloadRollout
-from planner.rollout.choice import Choice, Option, Weights, strategy_name
-from planner.ui import cache, charts, errors, link, prices, rollout_inputs, spares, tables, verdict
+from planner.rollout.answers import RECREATE, RolloutResult, StrategyGrid, WorkloadRollout
+from planner.rollout.choice import Option, Weights
+from planner.ui import cache, errors, link, prices, rollout_inputs, spares, tables
 
-_PICK = "_pick_strategy"  # what is asked for beside the grid, by keyboard too
+_GRID = "strategy_grid"
+
+
+@st.cache_resource(show_spinner=False)
+def _component() -> Any:
+    """The component, registered once a server."""
+    call = "strategyGrid(parentElement.querySelector('.place'), data, (pair) => setTriggerValue('pair', pair))"
+    return st.components.v2.component(
+        "headroom_strategies",
+        html='<div class="place"></div>',
+        css=drawing.file("strategy_grid.css"),
+        js=f"{drawing.file('strategy_grid.js')}\nexport default ({{data, setTriggerValue, parentElement}}) => {{ {call}; }};\n",
+    )
 
 
 def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
@@ -36,10 +54,9 @@ def has_grid(rollout: WorkloadRollout, snapshot: Snapshot) -> bool:
 
 
 @errors.part
-def show(
-    snapshot: Snapshot, settings: RolloutSettings, given: Given, result: RolloutResult, rollout: WorkloadRollout
-) -> None:
-    """The section. Nothing of it is worked out before it is opened."""
+def show(snapshot: Snapshot, settings: RolloutSettings, given: Given, rollout: WorkloadRollout) -> None:
+    """The strategies to choose from, and the one that is chosen."""
+    st.header("Choose the strategy")
     if settings.meanwhile.then:
         st.caption("Strategies are compared without what happens meanwhile: take that away to see them.")
         return
@@ -52,42 +69,68 @@ def show(
             "it hangs on have to be in the snapshot."
         )
         return
-    grid = _grid(snapshot, settings, rollout.workload)
-    weights = _weights()
-    bare = strategies.without_strategy(settings)
+    grid, bare = _grid(snapshot, settings, rollout.workload), strategies.without_strategy(settings)
     costs = spares.known(snapshot, bare, grid, spares.typed())
-    found = strategies.weighed(grid, rollout.replicas, weights, costs)
-    st.header("Which strategy")
-    st.markdown(words.literal(found.sentence))
-    picture, chosen = st.columns([3, 2], gap="large")
-    with chosen:
-        _chosen(grid, found, rollout, result)
-    with picture:
-        drawn, said = strategy_grid.figure(grid, costs, found), strategy_grid.alt(grid, costs)
-        charts.pick(drawn, key="grid", alt=said, on_pick=rollout_inputs.adopt_strategy)
-        st.caption(
-            "In a cell: the fewest pods Ready at any moment, and the minutes it takes. ★ recommended, ◆ nothing beats it, framed: "
-            "today's. Click one, or pick it by name beside the grid."
-        )
-    pools = growing(snapshot, bare.pools.known(given))
-    how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
-    scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
-    brought = cache.answer(with_brought, snapshot, scenario, key, found.options, pools, how, prices.book())
-    _table(brought, rollout.replicas)  # with the nodes that an autoscaler brings to each unasked
-    with link.expander("What spare GPUs cost", key="spares_open", icon=":material/payments:") as is_open:
+    choice = strategies.weighed(grid, rollout.replicas, _weights_given(), costs)
+    chosen = (rollout.max_surge, rollout.max_unavailable) if rollout.strategy_kind == ROLLING_UPDATE else RECREATE
+    drawn = strategy_grid.told(grid, choice, rollout.replicas, chosen)
+    _component()(key=_GRID, data=drawn, on_pair_change=partial(_adopted, rollout.strategy_kind))
+    _caption(grid, snapshot, rollout)
+    best = choice.recommended
+    is_as_good = best is not None and best.is_current
+    sentence = choice.sentence if best is not None else f"{choice.sentence} Ways out are below."
+    st.markdown("Today's strategy is as good as any." if is_as_good else words.literal(sentence))
+    if best is not None and best.pair != chosen and not best.is_current:
+        st.button(
+            f"Look at {best.name}", key="look-recommended", icon=":material/star:",
+            on_click=rollout_inputs.adopt_strategy, args=(best.pair, rollout.strategy_kind),
+        )  # fmt: skip
+    with link.expander("As a table, with what each costs", key="spares_open", icon=":material/table:") as is_open:
         if is_open:
+            pools = growing(snapshot, bare.pools.known(given))
+            how = replace(bare.autoscaling, arrival_seconds=bare.arrival_seconds)
+            scenario, key = rollout_question.scenario_of(snapshot, bare), rollout.workload
+            brought = cache.answer(with_brought, snapshot, scenario, key, choice.options, pools, how, prices.book())
+            _table(brought, rollout.replicas)  # with the nodes that an autoscaler brings to each unasked
+            _weights()
             spares.show(snapshot, settings, grid, given)
+
+
+def _adopted(kind: str) -> None:
+    """A cell was chosen: by a slider, a click or a key."""
+    pair = st.session_state[_GRID].pair
+    if pair is not None:
+        rollout_inputs.adopt_strategy(pair, kind)
+
+
+def _caption(grid: StrategyGrid, snapshot: Snapshot, rollout: WorkloadRollout) -> None:
+    """What a cell says, and why rows are one."""
+    parts = ["In a cell: the fewest pods Ready. Dashed: today's."]
+    if grid.keep_ready is not None:
+        parts.append(f"Hatched: below the budget of {grid.keep_ready:,} (PodDisruptionBudget).")
+    parts.append(strategy_grid.why_alike(grid, _device(grid, snapshot, rollout)))
+    st.caption(words.literal(" ".join(filter(None, parts))))
+
+
+def _device(grid: StrategyGrid, snapshot: Snapshot, rollout: WorkloadRollout) -> str:
+    """What a pod of it asks for: ``T4`` where all of its pods are on such nodes, else ``GPU``; "" without accelerators."""
+    workload = snapshot.workload(rollout.workload)
+    if workload is None or not requested_gpus(workload.template.spec):
+        return ""
+    keys = workload_keys(snapshot)
+    on = {pod.node_name for pod in snapshot.pods if keys[pod.uid] == rollout.workload}
+    models = {gpu_model(node) for node in snapshot.nodes if node.name in on}
+    return next(iter(models)) if len(models) == 1 and "" not in models else grid.nouns.one
 
 
 def _in_its_own_fields(snapshot: Snapshot, settings: RolloutSettings, rollout: WorkloadRollout) -> None:
     """An Argo Rollout's strategies, or a LeaderWorkerSet's: what completes, and the patch of the one that is recommended."""
     first = replace(settings, workloads=(rollout.workload,)) if settings.workloads else settings
-    asked = strategies.StrategiesSettings(rollout=first, weights=_weights())
+    asked = strategies.StrategiesSettings(rollout=first, weights=_weights_given())
     found = cache.answer(strategies.answer, snapshot, asked)
     if found.workload != rollout.workload:
         st.caption("Strategies are compared of the first workload of a change: choose this one alone to see its own.")
         return
-    st.header("Which strategy")
     st.markdown(words.literal(found.sentence))
     _table(found.options, found.replicas)
     if found.apply is not None:
@@ -112,71 +155,35 @@ def costs_of(
     return spares.known(snapshot, strategies.without_strategy(settings), grid, given)
 
 
-def _weights() -> Weights:
-    with st.expander("What matters more", icon=":material/tune:"):
-        st.caption("0: not at all. The recommendation follows.")
-        values = {}
-        with st.grid(min_column_width=150, gap="small"):
-            for one in fields(Weights):
-                setting = setting_of(Weights, one.name)
-                value = link.number(
-                    setting.label, key=f"weigh_{one.name}", least=0, most=10, default=setting.default, help=setting.help
-                )
-                values[one.name] = int(setting.default if value is None else value)
-    return Weights(**values)
+def _weights_given() -> Weights:
+    """As the link or the session has them: their widgets are drawn once somebody opens the table."""
+    given = {one.name: _weight(f"weigh_{one.name}") for one in fields(Weights)}
+    return Weights(**{name: value for name, value in given.items() if value is not None})
 
 
-def _chosen(grid: StrategyGrid, found: Choice, rollout: WorkloadRollout, result: RolloutResult) -> None:
-    """The strategy that the page answers for now: verdict, figures and patch stay beside the grid."""
-    valid = [cell for row in grid.cells for cell in row if cell.is_valid]
-    pairs: dict[str, Pair] = {_name(cell): cell.pair for cell in valid}
-    pairs[strategy_name(RECREATE)] = RECREATE
-    is_recreate = rollout.strategy_kind != ROLLING_UPDATE
-    now = RECREATE if is_recreate else (rollout.max_surge, rollout.max_unavailable)
-    names = list(pairs)
-    shown = next((name for name, pair in pairs.items() if pair == now), None)
-    st.session_state[_PICK] = shown
-    st.selectbox("Strategy looked at", names, key=_PICK, on_change=_picked, args=(pairs,), index=None)
-    verdict.badge(rollout.verdict, rollout.reason)
-    lowest = f"lowest Ready **{rollout.lowest_ready:,} of {rollout.replicas:,}**"
-    if rollout.verdict is Verdict.COMPLETES:
-        st.markdown(f"{lowest}, **{words.about(rollout.seconds)}**")
-    mine = [applied for applied in result.apply if applied.workload == rollout.workload]
-    for applied in mine:
-        st.code(applied.command, language=None, wrap_lines=True)
-        st.caption(f"Undo: `{words.printable(applied.undo, one_line=True)}`")
-    if not mine:
-        st.caption("It is today's: nothing to apply.")
-    best = found.recommended
-    if best is not None and best.pair != now:
-        st.button(
-            f"Look at {best.name}",
-            key="look-recommended",
-            icon=":material/star:",
-            on_click=rollout_inputs.adopt_strategy,
-            args=(best.pair,),
-        )
+def _weight(key: str) -> int | None:
+    text = str(st.session_state.get(key, st.query_params.get(key, "")))
+    return int(text) if text in map(str, range(11)) else None
 
 
-def _name(cell: GridCell) -> str:
-    word = verdict.GLYPH[cell.verdict]
-    said = (
-        f"{cell.lowest_ready} Ready, {words.duration(cell.seconds)}" if cell.verdict is Verdict.COMPLETES else "stuck"
-    )
-    return f"{word} {cell.max_surge} / {cell.max_unavailable}: {said}"
-
-
-def _picked(pairs: dict[str, Pair]) -> None:
-    pair = pairs.get(str(st.session_state[_PICK]))
-    if pair is not None:
-        rollout_inputs.adopt_strategy(pair)
+def _weights() -> None:
+    st.caption("What matters more, 0 to 10: the recommendation follows.")
+    with st.grid(min_column_width=150, gap="small"):
+        for one in fields(Weights):
+            setting = setting_of(Weights, one.name)
+            link.number(
+                setting.label, key=f"weigh_{one.name}", least=0, most=10, default=setting.default, help=setting.help
+            )
 
 
 def _table(options: Sequence[Option], replicas: int) -> None:
-    """Those that nothing beats, the best first; today's too."""
-    shown = [option for option in options if option.is_best or option.is_current]
-    is_brought = any(option.brought for option in shown)
-    tables.small([_row(option, replicas, is_brought=is_brought) for option in shown])
+    """Those that complete, the best first."""
+    is_brought = any(option.brought for option in options)
+    tables.show(
+        [_row(option, replicas, is_brought=is_brought) for option in options], alt="Strategies that complete, the best first",
+        empty="None was found that completes.",
+    )  # fmt: skip
+    st.caption("★ recommended, ◆ nothing beats it. A strategy that isn't here gets stuck.")
 
 
 def _row(one: Option, replicas: int, *, is_brought: bool) -> dict[str, object]:

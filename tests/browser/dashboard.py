@@ -66,7 +66,7 @@ def rooms() -> dict[str, list[tuple[str, str]]]:
 def heading(path: str) -> re.Pattern[str]:
     """The first heading of a page: its room, a workload's name, or the page's own where it stands in no room."""
     room, title = next((room, title) for room, views in rooms().items() for one, title in views if one == path)
-    return re.compile(r"^\S+/\S+$" if path in ("rollout", "spot_savings") else f"^{room or title}$")
+    return re.compile(r"^\S+/\S+$" if path == "rollout" else f"^{room or title}$")
 
 
 def pages() -> list[tuple[str, str]]:

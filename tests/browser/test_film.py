@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from tests.browser.dashboard import SCREENSHOTS, SCREENSHOTS_ASKED, Visitor
 
 pytestmark = pytest.mark.browser
-PLACE = "rollout?workload=Deployment/prod/{}&section=What+happens"
+PLACE = "rollout?workload=Deployment/prod/{}"
 
 
 def film(visitor: Visitor, name: str, more: str = "") -> None:
@@ -68,11 +68,13 @@ def test_who_wants_less_motion_gets_steps(visit: Callable[..., Visitor]) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_strategy_is_played_beside_todays_and_axe_finds_nothing(visit: Callable[..., Visitor], scheme: str) -> None:
+def test_a_strategy_is_played_under_its_budget_and_axe_finds_nothing(
+    visit: Callable[..., Visitor], scheme: str
+) -> None:
     visitor = visit(scheme=scheme)
     film(visitor, "ml-worker", "&max_surge=0&max_unavailable=3")
-    captions = visitor.page.locator(".film figcaption")
-    expect(captions).to_have_text(["Today's strategy", "With maxSurge 0, maxUnavailable 3"])
+    expect(visitor.page.locator(".film .budget")).to_have_count(1)  # the red line
+    expect(visitor.page.locator(".film")).to_contain_text("red line: the budget of 5")
     found: Any = Axe().run(visitor.page).response
     assert within(found["passes"])  # axe looks into the film
     assert within(found["violations"]) == []

@@ -34,7 +34,7 @@ def test_every_page_shows_the_cluster_of_all_kinds(path: str, title: str, visit:
 )
 def test_strategies_stand_in_the_fields_of_the_kind(workload: str, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
-    visitor.open(f"rollout?cluster={demo.KINDS_NAME}&workload={workload}&section=Every+strategy")
+    visitor.open(f"rollout?cluster={demo.KINDS_NAME}&workload={workload}")
     expect(visitor.main()).to_contain_text("maxSurge 0, maxUnavailable 1")
     expect(visitor.main()).to_contain_text("is recommended")
     visitor.screenshot(f"ml-platform-strategies-{workload.split('/', maxsplit=1)[0]}", OUTPUT)

@@ -62,11 +62,11 @@ def test_every_page_of_money_after_a_refresh(cloud: str, visit: Callable[..., Vi
             "costs": [f"price list of {DAY}"],
             "costs?part=Pools": ["management fee, $73.00 a month"],
             "fleet_savings": ["Spot would save", "as Google's moved: no other cloud's log is there"],
-            f"spot_savings?workload={workload}&runs=200": ["as Google's did in the last year"],
-            f"rollout?workload={workload}&section=Every strategy&spares_open=true": ["a month as a spare"],
+            f"rollout?about=Spot&spot=true&workload={workload}&runs=200": ["as Google's did in the last year"],
+            f"rollout?workload={workload}&spares_open=true": ["a month as a spare"],
         }.items():
             visitor.open(page)
-            if page.startswith("spot_savings"):
+            if page.startswith("rollout?about"):
                 visitor.main().get_by_role("tab", name="What it rests on").click()
             for one in said:
                 expect(visitor.main().get_by_text(one).first).to_be_attached()

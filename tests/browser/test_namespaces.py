@@ -49,7 +49,7 @@ g0 = ["otter-lab"]
 g1 = ["zebra-lab"]
 """  # fmt: skip
 LINKS = (
-    "rollout?workload={kind}/{space}/{name}", "spot_savings?workload={kind}/{space}/{name}", "?namespace={space}&search={name}",
+    "rollout?workload={kind}/{space}/{name}", "rollout?about=Spot&spot=true&workload={kind}/{space}/{name}", "?namespace={space}&search={name}",
     "restarts?loop={name}", "inventory?search={name}", "compare?changes=scale:{kind}/{space}/{name}:3", "what_if?changes=scale:{kind}/{space}/{name}:3",
 )  # fmt: skip
 

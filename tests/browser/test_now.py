@@ -33,7 +33,7 @@ def test_one_click_supposes_and_every_page_and_the_copied_link_answer_with_it(vi
     assert "as_if" not in other.page.url
 
 
-def test_a_name_opens_its_page_by_enter_and_leads_to_its_spot_page(visit: Callable[..., Visitor]) -> None:
+def test_a_name_opens_its_page_by_enter_and_says_what_differs_elsewhere(visit: Callable[..., Visitor]) -> None:
     visitor = visit(width=390, height=844)
     visitor.open()
     link = visitor.main().locator(".st-key-row_1").get_by_role("link")
@@ -41,8 +41,7 @@ def test_a_name_opens_its_page_by_enter_and_leads_to_its_spot_page(visit: Callab
     link.press("Enter")
     expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/inference-api")
     visitor.settle()
-    visitor.view("On spot").click()
-    expect(visitor.view("On spot").locator("strong").filter(visible=True).first).to_be_visible()
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("dev/inference-api")
-    visitor.settle()
+    visitor.main().get_by_role("tab", name="Same service elsewhere").click()
+    visitor.answered()
+    expect(visitor.main().get_by_text("In brackets: against")).to_be_visible()
     visitor.is_within_width()

@@ -25,10 +25,9 @@ def title_of_verdict(visitor: Visitor, words: str) -> None:
     expect(visitor.main().get_by_text(words).first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["rollout", "plan?rollouts_per_month=30"])
-def test_no_field_of_a_form_stands_alone_in_its_row(path: str, visit: Callable[..., Visitor]) -> None:
+def test_no_field_of_a_form_stands_alone_in_its_row(visit: Callable[..., Visitor]) -> None:
     visitor = visit(width=1280)
-    visitor.open(path)
+    visitor.open("plan?rollouts_per_month=30")
     fields = visitor.main().locator('[data-testid="stTextInput"]:visible, [data-testid="stNumberInput"]:visible')
     rows = Counter(round(box["y"]) for field in fields.all() if (box := field.bounding_box()))
     assert rows
@@ -54,12 +53,11 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
     title_of_verdict(visitor, HELD)
     visitor.main().get_by_text("In Kubernetes' own words").click()
     expect(visitor.main().get_by_text("nodes are available").first).to_be_visible()
-    visitor.main().get_by_text("What happens", exact=True).click()
-    visitor.answered()
-    expect(visitor.main().get_by_text("Who waits for whom")).to_be_visible()
+    expect(visitor.page.locator(".film .stuck")).to_contain_text("Nothing moves any more")
 
-    visitor.fill("maxSurge", "0")
-    visitor.fill("maxUnavailable", "1")
+    grid = visitor.page.locator(".strategies")
+    grid.get_by_role("slider", name="maxSurge").press("ArrowDown")  # the other slider gives way: 0 and 0 is refused
+    visitor.answered()
     title_of_verdict(visitor, "✓ Completes")
     assert asked(visitor)["max_surge"] == ["0"]
     assert asked(visitor)["max_unavailable"] == ["1"]
@@ -67,7 +65,8 @@ def test_surge_0_and_unavailable_1_complete_and_the_copied_link_shows_the_same(v
     other = visit()  # a browser that knows nothing but the link
     other.open(visitor.page.url.removeprefix(f"{visitor.url}/"))
     title_of_verdict(other, "✓ Completes")
-    expect(other.page.get_by_label("maxSurge", exact=True).first).to_have_value("0")
+    chosen = other.page.locator(".strategies [aria-pressed=true]")
+    expect(chosen).to_have_accessible_name("maxSurge 0, maxUnavailable 1: 5 of 6 pods stay Ready, 13 min")
     assert asked(other) == asked(visitor)
 
 
@@ -78,7 +77,7 @@ def test_what_was_given_in_a_part_that_is_closed_again_holds_and_is_there_when_o
     visitor = visit(height=1400)
     visitor.open(f"rollout?workload={WORKER}")
     part, field = (
-        visitor.main().get_by_text("Pod, time, patch").first,
+        visitor.main().get_by_text("Change it: replicas").first,
         visitor.page.get_by_label("CPU per pod", exact=True),
     )
     expect(field).to_have_count(0)
@@ -97,35 +96,42 @@ def test_what_was_given_in_a_part_that_is_closed_again_holds_and_is_there_when_o
 
 def test_the_download_is_the_versioned_document_and_a_click_on_a_cell_adopts_it(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=3200)
-    visitor.open(f"rollout?{KEPT}&section=Every strategy")
+    visitor.open(f"rollout?{KEPT}")
     with visitor.page.expect_download() as waiting:
         visitor.page.get_by_role("button", name="Download JSON").click()
     document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
     assert document["format"] == "headroom.rollout/v2"
     assert document["result"]["verdict"] == "stuck"
 
-    cell = visitor.main().get_by_test_id("stPlotlyChart").last.locator(".scatterlayer .point").first
-    cell.scroll_into_view_if_needed()
-    cell.click(force=True)
+    cell = visitor.page.locator(".strategies").get_by_role("button", name="maxSurge 0, maxUnavailable 2")
+    cell.click()
     visitor.answered()
-    expect(visitor.page.get_by_label("maxSurge", exact=True).first).not_to_have_value("")
-    assert {"max_surge", "max_unavailable"} <= set(asked(visitor))
+    expect(cell).to_have_attribute("aria-pressed", "true")
+    assert (asked(visitor)["max_surge"], asked(visitor)["max_unavailable"]) == (["0"], ["2"])
+    expect(visitor.main().get_by_text('"maxUnavailable": 2').first).to_be_visible()
 
 
 def test_a_remedy_is_tried_with_one_click(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=2400)
     visitor.open(f"rollout?{KEPT}")
-    visitor.page.get_by_role("button", name="Try it here").first.click()
+    visitor.main().get_by_role("button", name="Suppose it").first.click()
     visitor.answered()
     title_of_verdict(visitor, "✓ Completes")
-    assert "patch" in asked(visitor)
+    assert asked(visitor)["as_if"] == [f"resize:{WORKER}=maxSurge:0,maxUnavailable:1"]
+    expect(visitor.main().locator(".st-key-as_if_bar")).to_be_visible()
 
 
 def test_a_cell_is_chosen_by_keyboard_and_its_patch_stays_in_sight(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=1600)
-    visitor.open(f"rollout?workload={WORKER}&section=Every strategy")
-    expect(visitor.main().get_by_text("is recommended").first).to_be_visible()
-    visitor.choose("Strategy looked at", "✓ 1 / 2: 4 Ready, 6 min 33 s")
+    visitor.open(f"rollout?workload={WORKER}")
+    expect(visitor.main().get_by_text("Today's strategy is as good as any.")).to_be_visible()
+    expect(visitor.main().get_by_text("no T4 is free to surge into")).to_be_visible()
+    chosen = visitor.page.locator(".strategies [aria-pressed=true]")
+    chosen.press("ArrowRight")
+    visitor.answered()
+    chosen.press("ArrowDown")
+    visitor.answered()
+    expect(chosen).to_be_focused()
     assert (asked(visitor)["max_surge"], asked(visitor)["max_unavailable"]) == (["1"], ["2"])
     expect(visitor.main().get_by_text("maxSurge 1, maxUnavailable 2; today 25%, 25%")).to_be_visible()
     expect(visitor.main().get_by_text('"maxUnavailable": 2').first).to_be_visible()
@@ -134,11 +140,12 @@ def test_a_cell_is_chosen_by_keyboard_and_its_patch_stays_in_sight(visit: Callab
 def test_weights_in_the_link_move_the_recommendation(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=1600)
     cheap = "&weigh_evictions=0&weigh_time=0&weigh_money=10"  # of the strategies that keep all five Ready
-    page = "rollout?workload=Deployment/prod/inference-api&section=Every strategy"
+    page = "rollout?workload=Deployment/prod/inference-api"
     visitor.open(page)
     expect(visitor.main().get_by_text("maxSurge 3, maxUnavailable 0 is recommended")).to_be_visible()
     visitor.open(page + cheap)
-    expect(visitor.main().get_by_text("maxSurge 2, maxUnavailable 0 (today's) is recommended")).to_be_visible()
+    expect(visitor.main().get_by_text("Today's strategy is as good as any.")).to_be_visible()
+    expect(visitor.page.locator(".strategies").get_by_text("★")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The Spot savings page in a real browser: the demo's story, links that keep what was assumed, a point that is clicked."""
+"""The tab Spot of a workload in a real browser: the demo's story, links that keep what was assumed, a point that is clicked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def asked(visitor: Visitor) -> dict[str, list[str]]:
 
 def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit: Callable[..., Visitor]) -> None:
     visitor = visit()
-    visitor.open(f"spot_savings?workload={WORKER}&runs=1000")
+    visitor.open(f"spot_savings?workload={WORKER}&runs=1000")  # an address of before
+    assert urlparse(visitor.page.url).path == "/rollout"
+    assert asked(visitor)["about"] == ["Spot"]
     expect(visitor.main().get_by_text("○ Spot would save, after changes")).to_be_visible()
     expect(visitor.main().get_by_text("△ Needs changes for spot")).to_be_visible()
     # the number of runs in the link has opened the assumptions, at its own tab
@@ -38,7 +40,7 @@ def test_saving_and_checklist_are_there_and_the_copied_link_shows_the_same(visit
 
 def test_a_click_on_a_mix_adopts_it(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
-    visitor.open(f"spot_savings?workload={WORKER}&runs=1000&availability=0.5&part=Until when it pays")
+    visitor.open(f"rollout?about=Spot&spot=true&workload={WORKER}&runs=1000&availability=0.5&part=Until when it pays")
     chart = visitor.main().get_by_test_id("stPlotlyChart").filter(visible=True).nth(1)
     point = chart.locator(".scatterlayer .point").first
     point.scroll_into_view_if_needed()
@@ -50,9 +52,9 @@ def test_a_click_on_a_mix_adopts_it(visit: Callable[..., Visitor]) -> None:
 
 def test_download_carries_the_assumptions(visit: Callable[..., Visitor]) -> None:
     visitor = visit(height=4000)
-    visitor.open(f"spot_savings?workload={WORKER}&runs=1000&job_minutes=5")
+    visitor.open(f"rollout?about=Spot&spot=true&workload={WORKER}&runs=1000&job_minutes=5&part=What it rests on")
     with visitor.page.expect_download() as waiting:
-        visitor.page.get_by_role("button", name="Download JSON").click()
+        visitor.page.get_by_role("button", name="Download JSON").last.click()
     document = json.loads(waiting.value.path().read_text(encoding="utf-8"))
     assert document["format"] == "headroom.savings/v1"
     detail = document["result"]["detail"]
@@ -63,7 +65,7 @@ def test_download_carries_the_assumptions(visit: Callable[..., Visitor]) -> None
 
 def test_narrow_window(visit: Callable[..., Visitor]) -> None:
     visitor = visit(width=390)
-    visitor.open(f"spot_savings?workload={WORKER}&runs=1000")
+    visitor.open(f"rollout?about=Spot&spot=true&workload={WORKER}&runs=1000")
     expect(visitor.main().get_by_text("Assumptions", exact=True)).to_be_attached()
     visitor.is_within_width()
 
@@ -79,5 +81,5 @@ def test_narrow_window(visit: Callable[..., Visitor]) -> None:
 )
 def test_links_nobody_should_trust_get_a_sentence(query: str, said: str, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
-    visitor.open(f"spot_savings?{query}&runs=1000")
+    visitor.open(f"rollout?about=Spot&spot=true&{query}&runs=1000")
     expect(visitor.main().get_by_text(said).first).to_be_visible()

@@ -1,86 +1,104 @@
-import pytest
+from __future__ import annotations
 
-from planner.capacity import strategy_prices
+import re
+from typing import Any
+
+from planner.figures import film as drawing
 from planner.figures import palette, strategy_grid
+from planner.ground.records import replace
 from planner.inventory.change import WorkloadChange
 from planner.rollout import grid as grids
-from planner.rollout.answers import Verdict
+from planner.rollout.answers import RECREATE, Reason, StrategyGrid, Verdict
 from planner.rollout.choice import choose
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
-from planner.sources.prices import embedded_book
 from tests.figures import answers
+from tests.seen import each
 
 
-def test_every_valid_cell_can_be_clicked_and_says_which_it_is() -> None:
-    grid = answers.grid()
-    drawn = strategy_grid.figure(grid).to_dict()
-    squares = drawn["data"][1]
-    pairs = [tuple(pair) for pair in squares["customdata"]]
-    assert len(pairs) == 7 * 7 - 1
-    assert (0, 0) not in pairs
-    assert [(int(y), int(x)) for x, y in zip(squares["x"], squares["y"], strict=True)] == pairs
-    assert squares["marker"]["color"] == palette.CLEAR
+def told(grid: StrategyGrid, replicas: int = 6, chosen: tuple[int, int] = (2, 0)) -> dict[str, Any]:
+    choice = choose(
+        [*(cell for row in grid.cells for cell in row), grid.recreate], replicas, keep_ready=grid.keep_ready
+    )
+    return strategy_grid.told(grid, choice, replicas, chosen)
 
 
-def test_a_cell_has_glyph_and_number_and_its_verdicts_colour() -> None:
-    drawn = strategy_grid.figure(answers.grid()).to_dict()
-    heat = drawn["data"][0]
-    assert heat["text"][2][0] == "✗"
-    lowest, minutes = heat["text"][0][1].split("<br>")
-    cell = answers.grid().cells[0][1]
-    assert lowest == f"✓ {cell.lowest_ready}"
-    assert float(minutes.removesuffix("m")) == pytest.approx(cell.seconds / 60, rel=0.1)
-    assert heat["text"][0][0] == "–"
-    scale = heat["colorscale"]
-    place = (heat["z"][2][0] - heat["zmin"]) / (heat["zmax"] - heat["zmin"])
-    assert next(colour for edge, colour in reversed(scale) if edge <= place) == palette.VERDICT[Verdict.STUCK]
+def of_demo(key: str) -> StrategyGrid:
+    return grids.strategy_grid(demo.read(), Scenario(changes=(WorkloadChange(workload=key),)), key)
 
 
-@pytest.mark.parametrize(("replicas", "text"), [(6, "✓ 5<br>"), (12, "✓ 11"), (20, "✓"), (32, "")])
-def test_a_cell_says_less_where_there_is_less_room(replicas: int, text: str) -> None:
-    said = strategy_grid.figure(answers.grid(replicas)).to_dict()["data"][0]["text"][1][1]
-    assert said.startswith(text) if "<br>" in text else said == text
+def test_rows_of_which_the_same_is_said_are_one_and_those_that_differ_are_not() -> None:
+    drawn = told(answers.grid())
+    assert [row["name"] for row in drawn["rows"]] == ["1 … 6", "0"]
+    assert drawn["rows"][0]["takes"] == 2  # a click on it keeps today's surge
+    assert [len(row["cells"]) for row in drawn["rows"]] == [7, 7]
+    serving = of_demo("Deployment/prod/inference-api")  # each surge keeps the service up for another price
+    names = [row["name"] for row in told(serving, 5)["rows"]]
+    assert len(names) > 2
+    assert sum(len(row["surges"]) for row in told(serving, 5)["rows"]) == len(serving.surges)
 
 
-def test_what_nothing_beats_is_marked_and_one_recommended() -> None:
-    grid = answers.grid()
-    cells = [cell for row in grid.cells for cell in row]
-    found = choose([*cells, grid.recreate], 6)
-    drawn = strategy_grid.figure(grid, None, found).to_dict()["data"][0]["text"]
-    marks = {
-        one.pair: "★" if one.is_recommended else "◆" for one in found.options if one.is_best and not one.is_recreate
-    }
-    assert list(marks.values()).count("★") == 1
-    for row in grid.cells:
-        for cell in row:
-            pair = (cell.max_surge, cell.max_unavailable)
-            text = drawn[grid.surges.index(pair[0])][grid.unavailables.index(pair[1])]
-            assert [mark for mark in "★◆" if mark in text] == ([marks[pair]] if pair in marks else [])
+def test_why_rows_are_alike_is_said_and_nothing_where_none_are() -> None:
+    assert strategy_grid.why_alike(answers.grid(), "T4") == "maxSurge 1 to 6: no T4 is free to surge into."
+    lone = answers.grid(1)
+    assert strategy_grid.why_alike(lone, "T4") == ""
+    refused = replace(
+        answers.grid(),
+        cells=tuple(
+            tuple(replace(c, reason=Reason.QUOTA) if c.verdict is Verdict.STUCK else c for c in row)
+            for row in answers.grid().cells
+        ),
+    )
+    assert strategy_grid.why_alike(refused, "T4") == "maxSurge 1 to 6: the quota has no room to surge into."
 
 
-def test_axes_are_categories_with_kubernetes_names() -> None:
-    layout = strategy_grid.figure(answers.grid()).to_dict()["layout"]
-    assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("category", "category")
-    assert (layout["xaxis"]["title"]["text"], layout["yaxis"]["title"]["text"]) == ("maxUnavailable", "maxSurge")
+def test_the_colour_is_the_lowest_ready_and_no_two_numbers_share_one() -> None:
+    _, zero = told(answers.grid())["rows"]
+    done = [cell for cell in zero["cells"] if cell["text"] not in "–✗"]
+    colours = {cell["text"].split()[0]: cell["colour"] for cell in done}
+    assert len(set(colours.values())) == len(colours) == 6
+    stuck = told(answers.grid())["rows"][0]["cells"][0]
+    assert (stuck["text"], stuck["colour"]) == ("✗", palette.VERDICT[Verdict.STUCK])
+    assert stuck["colour"] not in colours.values()
 
 
-def test_todays_strategy_is_outlined() -> None:
-    (frame,) = strategy_grid.figure(answers.grid()).to_dict()["layout"]["shapes"]
-    assert (frame["x0"], frame["x1"], frame["y0"], frame["y1"]) == (-0.5, 0.5, 1.5, 2.5)
+def test_below_the_budget_is_hatched_and_at_it_is_not() -> None:
+    drawn = told(replace(answers.grid(), keep_ready=5))
+    below = {cell["text"].split()[0]: cell["below"] for cell in drawn["rows"][1]["cells"] if cell["ready"] is not None}
+    assert below == {"5": False, "4": True, "3": True, "2": True, "1": True, "0": True}
+    assert "below the budget of 5" in drawn["rows"][1]["cells"][2]["words"]
+    free = [cell for row in told(answers.grid())["rows"] for cell in row["cells"] if cell.get("below")]
+    assert free == []
 
 
-def test_words_count_what_completes() -> None:
+def stars(drawn: dict[str, Any]) -> list[str]:
+    cells = [cell for row in drawn["rows"] for cell in row["cells"]] + [drawn["recreate"]]
+    return [cell["words"] for cell in cells if "★" in cell["text"]]
+
+
+def test_a_star_stands_where_todays_is_stuck_and_not_where_todays_is_as_good() -> None:
+    [star] = stars(told(answers.grid()))  # today's, 2 and 0, is stuck
+    assert star.startswith("maxSurge 0, maxUnavailable 2: 4 of 6 pods stay Ready")
+    worker = of_demo("Deployment/prod/ml-worker")  # today's keeps 5 of 6, its budget
+    assert stars(told(worker)) == []
+    assert [cell["text"] for row in told(worker)["rows"] for cell in row["cells"] if cell["today"]] == ["5"]
+
+
+def test_the_refused_pair_cannot_be_chosen_and_recreate_can() -> None:
+    drawn = told(answers.grid(), chosen=RECREATE)
+    assert [cell["text"] for row in drawn["rows"] for cell in row["cells"] if cell["ready"] is None] == ["–"]
+    assert (drawn["recreate"]["pair"], drawn["chosen"]) == ([-1, -1], [-1, -1])
+
+
+def test_letters_have_contrast_on_every_colour() -> None:
+    cells = [cell for row in told(answers.grid())["rows"] for cell in row["cells"] if cell["ready"] is not None]
+    for cell in each(cells):
+        back, ink = (strategy_grid._luminance(strategy_grid._rgb(cell[name])) for name in ("colour", "ink"))
+        dark, light = sorted((back, ink))
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, cell
+
+
+def test_words_count_what_completes_and_names_are_only_text() -> None:
     assert strategy_grid.alt(answers.grid()).startswith("42 of 48 pairs")
-
-
-def test_a_priced_cells_hover_says_what_its_spare_costs() -> None:
-    snapshot, key = demo.read(), "Deployment/prod/ml-worker"
-    scenario = Scenario(changes=(WorkloadChange(workload=key),))
-    costs = strategy_prices.costs_of(snapshot, scenario, key, embedded_book(), {})
-    grid = grids.strategy_grid(snapshot, scenario, key)
-    squares = strategy_grid.figure(grid, costs).to_dict()["data"][1]
-    said = dict(zip(map(tuple, squares["customdata"]), squares["text"], strict=True))
-    assert said[1, 0].endswith("with 1 spare GPU: $438 a month kept on demand, $273 on spot, $8.17 as nodes added")
-    assert said[0, 1].endswith("no spare GPU")
-    assert strategy_grid.alt(grid, costs).endswith(str(costs.sentence))
+    script = drawing.file("strategy_grid.js")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)

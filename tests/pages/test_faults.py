@@ -23,7 +23,7 @@ from planner.sources.store import Store
 from planner.ui.stored import VARIABLE
 from tests.pages.visiting import said, visit
 
-PRICED = ("overview", "costs", "fleet_savings", "spot_savings", "plan", "rollout")
+PRICED = ("overview", "costs", "fleet_savings", "plan", "rollout")
 
 
 @pytest.fixture(autouse=True)

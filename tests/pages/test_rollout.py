@@ -21,14 +21,14 @@ def verdict(app: AppTest) -> str:
 
 
 def test_full_cluster_is_stuck_and_says_why_and_what_to_do() -> None:
-    app = visit("rollout", full())
+    app = visit("rollout", full(), steps_0="true")
     assert verdict(app).startswith("✗ Stuck: the new pod needs 1 T4, and the pods that it replaces hold ")
     assert "0/3 nodes are available: 3 Insufficient nvidia.com/gpu" in said(app)
     assert "maxSurge 0, maxUnavailable 1" in said(app)
     assert "kubectl patch deployment/worker -n ml" in said(app)
-    assert charts_of(app) == []
-    assert charts_of(visit("rollout", full(), section="What happens")) == ["timeline", "wait_for"]
-    assert charts_of(visit("rollout", full(), section="Every strategy")) == ["grid"]
+    assert not app.metric, "each figure is told once, in the verdict"
+    assert not app.get("plotly_chart")
+    assert len(app.get("bidi_component")) == 2  # the grid, and the film beside it
 
 
 def test_all_doubts_of_an_answer_stand_beside_it() -> None:
@@ -40,22 +40,8 @@ def test_all_doubts_of_an_answer_stand_beside_it() -> None:
         assert str(doubt.why).replace("_", "\\_").partition(":")[0] in said(app)
 
 
-def charts_of(app: AppTest) -> list[str]:
-    return [chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")]
-
-
-def test_steps_have_words_and_only_the_columns_that_move() -> None:
-    app = visit("rollout", full(), section="Step by step")
-    steps = next(one.value for one in app.dataframe if "Event" in one.value)
-    assert list(steps.columns[:3]) == ["Event", "After", "Old, Ready"]
-    assert not [name for name in steps.columns if "_" in name]
-    assert "Terminating" not in steps.columns
-    assert steps["Event"].iloc[0] == "before the change"
-    assert steps["After"].iloc[0] == "0 s"
-
-
 def test_typing_another_strategy_completes() -> None:
-    app = visit("rollout", full())
+    app = visit("rollout", full(), more_rollout="true")
     next(box for box in app.text_input if box.label == "maxSurge").set_value("0")
     next(box for box in app.text_input if box.label == "maxUnavailable").set_value("1").run()
     assert verdict(app) == "✓ Completes"
@@ -78,25 +64,19 @@ def test_a_link_that_completes(query: dict[str, str]) -> None:
 
 
 def test_what_happens_meanwhile_is_typed_kept_in_the_link_and_told() -> None:
-    app = visit("rollout", full(), then="2m:add:gpu=1", section="Step by step")
+    app = visit("rollout", full(), then="2m:add:gpu=1")
     assert verdict(app) == "✓ Completes"
     assert "meanwhile 2m:add:gpu=1" in said(app)
     assert "Meanwhile, after 2 min, pool gpu grows from 3 to 4 nodes: it may come at any time" in said(app)
-    steps = next(one.value for one in app.dataframe if "Event" in one.value)
-    assert any("pool gpu grows" in one for one in steps["Event"])
     assert next(box for box in app.text_input if box.label == "What if, meanwhile, …").value == "2m:add:gpu=1"
-    assert "Strategies are compared without" in said(
-        visit("rollout", full(), then="2m:add:gpu=1", section="Every strategy")
-    )
+    assert "Strategies are compared without" in said(app)
     next(one for one in app.button if one.key == "back_to_today").click().run()
     assert verdict(app).startswith("✗ Stuck")
 
 
 def test_an_upgrade_meanwhile_has_its_steps() -> None:
-    app = visit("rollout", full(), then="2m:upgrade:gpu", section="Step by step")
+    app = visit("rollout", full(), then="2m:upgrade:gpu")
     assert "Meanwhile, after 2 min, pool gpu is upgraded in 3 steps (surge 1, unavailable 0)" in said(app)
-    steps = next(one.value for one in app.dataframe if "Event" in one.value)
-    assert any("step 1 of 3 of the upgrade of gpu" in one for one in steps["Event"])
 
 
 @pytest.mark.parametrize(
@@ -123,7 +103,7 @@ def test_a_link_that_is_stuck_for_another_reason(query: dict[str, str], words: s
         ({"then": "add:gpu=1"}, "begins with no time"),
         ({"then": "2m:add:web=1"}, "There is no pool web"),
         ({"then": "2m:apply:x.yaml"}, "No file is read here"),
-        ({"by": "manifest"}, "No manifest is given"),
+        ({"by": "manifest"}, "Nothing asked yet"),
         ({"by": "manifest", "manifest": "kind: [}"}, "This can't be answered"),
         ({"max_surge": "0", "max_unavailable": "0"}, "This can't be answered"),
     ],
@@ -132,11 +112,12 @@ def test_a_link_that_is_stuck_for_another_reason(query: dict[str, str], words: s
 def test_what_cannot_be_read_gets_a_sentence_and_the_inputs_stay(query: dict[str, str], words: str) -> None:
     app = visit("rollout", full(), **query, more_rollout="true")
     assert words in said(app)
-    assert app.segmented_control[0].label == "Change"
+    assert [one.label for one in app.segmented_control].index("Change") == 0
+    assert ("Nothing asked yet" in said(app)) == (not app.error), "what isn't asked is no mistake"
     if query.get("by") != "manifest":
         assert {"maxSurge", "Node selector"} <= {box.label for box in app.text_input}
         assert [area.label for area in app.text_area] == ["Strategic merge patch"]
-    assert not app.get("plotly_chart")
+    assert not app.get("bidi_component")
 
 
 @pytest.mark.parametrize(
@@ -159,10 +140,11 @@ def test_what_a_widget_refuses_is_told_and_the_default_used(query: dict[str, str
 
 def test_another_workload_starts_from_its_own_strategy() -> None:
     app = visit("rollout", workload="Deployment/prod/ml-worker", max_surge="1", max_unavailable="0")
+    assert app.title[0].value.replace("\\", "") == "prod/ml-worker"
     assert verdict(app).startswith("✗ Stuck: the new pod needs 1 T4, and the pods that it replaces hold ")
     next(box for box in app.selectbox if box.label == "Workload").select("Deployment/prod/api").run()
     assert verdict(app) == "✓ Completes"
-    assert next(box for box in app.text_input if box.label == "maxSurge").value == ""
+    assert not [box.value for box in app.text_input if box.label == "maxSurge" and box.value]
 
 
 def test_several_workloads_roll_out_together() -> None:
@@ -193,8 +175,7 @@ def test_a_cluster_without_workloads_says_what_to_do() -> None:
 def test_a_workload_scaled_to_nothing_has_no_grid() -> None:
     app = visit("rollout", full(), replicas="0", scale_only="true", workload=WORKER)
     assert verdict(app) == "✓ Completes"
-    app.segmented_control(key="section").select("Every strategy").run()
-    assert not app.get("plotly_chart")
+    assert len(app.get("bidi_component")) <= 1  # the film alone
     assert "that has pods has other strategies to choose from" in said(app)
 
 
@@ -207,9 +188,8 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     app = visit("rollout", None, **asked, **COSTS)
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
     said_of_node = said(visit("rollout", None, **asked))
-    assert "$438 a month: it stays in use afterwards" in said_of_node, (
-        "batch/trainer takes the place that it leaves free"
-    )
+    assert ":blue-badge[$438 a month]" in said_of_node
+    assert "it stays in use afterwards" in said_of_node, "batch/trainer takes the place that it leaves free"
     table = next(one.value for one in app.dataframe if "Today" in one.value)
     row = table[table["Strategy"] == "Surge 1"].iloc[0]
     assert (row["Today"], row["Lowest Ready"], row["Extra GPUs"]) == ("✗ Stuck: waits for itself", "6 of 6", "1")
@@ -219,7 +199,7 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     assert len(next(one.value for one in app.dataframe if "Today" in one.value)) == 49
 
 
-COSTS = {"section": "Every strategy", "spares_open": "true"}
+COSTS = {"spares_open": "true"}
 
 
 @pytest.mark.parametrize(
@@ -252,7 +232,7 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
     st.cache_resource.clear()
     app = visit("rollout", full(), **COSTS)
     assert 'was not written by "headroom costs --price-list refresh"' in said(app)
-    assert charts_of(app) == ["grid"]
+    assert len(app.get("bidi_component")) == 2
     assert "Workloads" in {heading.value for heading in visit("overview", full()).header}
     st.cache_resource.clear()
 
@@ -260,13 +240,7 @@ def test_prices_that_cannot_be_read_leave_the_rest_of_the_page(monkeypatch: pyte
 def test_a_patch_that_is_only_a_part_of_the_cure_is_not_tried_alone() -> None:
     app = visit("rollout", workload="Deployment/prod/llm-serve")
     assert "with llm-lab/llm-canary at 0 replicas meanwhile" in said(app)
-    assert not [button for button in app.button if button.label == "Try it here"]
-
-
-def test_capacity_is_that_of_the_nodes_the_pods_match() -> None:
-    words = said(visit("rollout", workload="Deployment/prod/ml-worker", section="What happens"))
-    assert "The new pods match 6 nodes with 6 nvidia.com/gpu of the cluster's 27" in words
-    assert "this workload holds 6 of them, others 0" in words
+    assert not [button for button in app.button if button.label == "Suppose it" and str(button.key) == "try-0"]
 
 
 def test_a_link_may_write_the_workload_as_the_command_line_does() -> None:
@@ -314,7 +288,7 @@ def test_a_link_that_names_a_text_asks_for_it(query: dict[str, str]) -> None:
     """Nothing is answered without it: the question was another one."""
     app = visit("rollout", full(), **query)
     assert "and doesn't hold it" in said(app)
-    assert not app.get("plotly_chart")
+    assert not app.get("bidi_component")
     app.text_area[0].set_value(PRIVATE if "patch" in query else "kind: [}").run()
     assert "and doesn't hold it" not in said(app)
 
@@ -344,22 +318,13 @@ def test_a_manifest_is_answered_in_a_cluster_where_nothing_rolls_out() -> None:
     assert not app.exception
     assert "Nothing to roll out" not in said(app)
     assert "Job/" in said(app)
-    labels = {one.label for one in app.metric}
-    assert "Most pods at once" in labels
-    assert "Lowest Ready" not in labels, "a Job has none to keep"
-    assert "Lowest Ready" in {one.label for one in visit("rollout").metric}
+    assert "Ready of" not in said(app), "a Job has none to keep"
 
 
 def test_the_table_of_strategies_has_its_columns_for_all() -> None:
     """Nodes that an autoscaler brings are told of those that complete: the rows of the others broke the table."""
-    words = said(visit("rollout", workload="Deployment/prod/inference-api", section="Every strategy"))
+    words = said(visit("rollout", workload="Deployment/prod/inference-api", spares_open="true"))
     assert "△ Missing" not in words
-    assert "Nodes brought unasked" in words
-
-
-def test_what_draws_a_film_is_fetched_before_somebody_asks() -> None:
-    assert len(visit("rollout").get("bidi_component")) == 1  # with nothing in it
-    assert len(visit("rollout", section="What happens").get("bidi_component")) == 1
 
 
 def test_a_way_out_by_nodes_is_supposed_on_every_page() -> None:
@@ -368,3 +333,17 @@ def test_a_way_out_by_nodes_is_supposed_on_every_page() -> None:
     button.click().run()
     assert app.query_params["as_if"] == "add:gpu-t4=1"
     assert "✓ Completes" in said(app)
+
+
+def test_one_list_of_ways_out_says_ready_minutes_money_and_what_is_proven() -> None:
+    app = visit("rollout", full())
+    ways = [str(one.value) for one in app.markdown if str(one.value).startswith("**1. ")]
+    assert len(ways) == 1
+    assert "2 of 3 Ready" in ways[0]
+    assert ":blue-badge[proven]" not in ways[0], "what the input doesn't tell could change the verdict"
+    assert ":blue-badge[proven]" in said(visit("rollout", workload="Deployment/prod/llm-serve"))
+    assert "All plans" not in said(app)
+    button = next(one for one in app.button if one.key == "suppose-way-0")
+    button.click().run()
+    assert app.query_params["as_if"] == f"resize:{WORKER}=maxSurge:0,maxUnavailable:1"
+    assert verdict(app) == "✓ Completes"

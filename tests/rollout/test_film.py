@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 
 import pytest
 
@@ -14,7 +13,7 @@ from planner.inventory.change import WorkloadChange
 from planner.kubernetes.records import FrozenMap, Presence, Snapshot
 from planner.remedies.rollouts import rollout
 from planner.rollout.answers import PodState, Verdict, WorkloadRollout
-from planner.rollout.film import ELSEWHERE, Doing, Film, Frame, kept, side_by_side
+from planner.rollout.film import ELSEWHERE, Doing, Film, kept
 from planner.rollout.limits import LIMITS
 from planner.rollout.prepared import Scenario
 from planner.sources import demo
@@ -99,19 +98,10 @@ def test_the_moment_of_deadlock_is_the_last() -> None:
     assert "Deployment/llm-lab/llm-canary" in others  # it waits for the same
 
 
-def test_a_strategy_of_the_grid_is_played_beside() -> None:
-    today, _ = filmed(SNAPSHOT, "Deployment/prod/ml-worker")
+def test_a_strategy_of_the_grid_is_played() -> None:
     other, shown = filmed(SNAPSHOT, "Deployment/prod/ml-worker", max_surge=0, max_unavailable=3)
-    assert today is not None
     assert other is not None
     assert min(frame.ready for frame in other.frames) == shown.lowest_ready == 3
-    stops = side_by_side([today.frames, other.frames])
-    assert (stops[0], stops[-1]) == ((0, 0), (len(today.frames) - 1, len(other.frames) - 1))
-    for (a, b), (c, d) in pairwise(stops):
-        assert (a <= c <= a + 1, b <= d <= b + 1) == (True, True)
-        moved = [film.frames[n].seconds for film, n, m in ((today, c, a), (other, d, b)) if n > m]
-        for film, at in ((today, c), (other, d)):  # nobody is ahead of a step that the other has yet to make
-            assert at + 1 == len(film.frames) or film.frames[at + 1].seconds >= max(moved)
 
 
 def refused(kind: str) -> FrozenMap[Presence]:
@@ -141,14 +131,3 @@ def test_what_was_cut_has_no_film() -> None:
 def test_chosen_moments_keep_both_ends() -> None:
     assert kept(5) == [0, 1, 2, 3, 4]
     assert (kept(1_000)[0], kept(1_000)[-1], len(kept(1_000)) <= 121) == (0, 999, True)
-
-
-def test_frames_before_the_change_stay_before() -> None:
-    def frames(*seconds: float) -> list[Frame]:
-        return [
-            Frame(tick=i - 1, seconds=at, event="", ready=0, waiting=0, held=0)
-            for i, at in enumerate((0.0, 0.0, *seconds))
-        ]
-
-    assert side_by_side([frames(30, 60), frames(60)]) == ((0, 0), (1, 1), (2, 1), (3, 2))
-    assert side_by_side([frames(), frames(10)]) == ((0, 0), (1, 1), (1, 2))

@@ -215,6 +215,7 @@ def ways_out(case: StuckRollout) -> Iterator[Remedy]:
             extra_gpus=count * gpu_count(template),
             extra_nodes=count,
             node_template=template.name,
+            change=f"add:{node_pool(template)}={count}" if node_pool(template) else "",
             is_kept=kept > 0,
             kept_nodes=kept,
             first_seconds=arrival,

@@ -92,6 +92,7 @@ def _remedy(case: StuckRollout, hard: Sequence[tuple[str, str, int, int]], run: 
         f"{amounts}; {case.at_worst(run)}",
         run,
         step=raise_quotas(case.workload.namespace, hard),
+        change=as_change(case.workload.namespace, [(name, key, amount) for name, key, _, amount in hard]),
         quota_hard=tuple((name, key, amount) for name, key, _, amount in hard),
     )
 
@@ -111,6 +112,11 @@ def raise_quotas(namespace: str, hard: Iterable[tuple[str, str, int, int]]) -> S
         target=listing([f"ResourceQuota/{namespace}/{name}" for name in larger], None),
         before=_amounts(today), after=_amounts(larger),
     )  # fmt: skip
+
+
+def as_change(namespace: str, hard: Iterable[tuple[str, str, int]]) -> str:
+    """The same as ``--change`` takes it: of each quota the resource and its new bound."""
+    return ";".join(f"quota:{namespace}/{name}={key}:{format_amount(most, key)}" for name, key, most in hard)
 
 
 def _patches(namespace: str, hard: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from planner.ground.errors import HeadroomError
 from planner.ground.records import replace
 from planner.kubernetes.budgets import kept_ready
 from planner.kubernetes.kinds import ROLLING_UPDATE
-from planner.kubernetes.records import Workload
+from planner.kubernetes.records import Strategy, Workload
 from planner.kubernetes.shares import rolling_limits
 from planner.remedies import limits
 from planner.remedies.levers.stuck_rollout import StuckRollout
@@ -60,13 +60,19 @@ def _first_of(case: StuckRollout, kind: RemedyKind, ways: Iterable[OwnWay]) -> I
     for way in ways:
         run = case.attempt(replace(case.workload, strategy=way.strategy))
         if run is not None:
-            yield case.remedy(kind, way.title, case.availability(run), run, patch=patch_of(case.workload, way))
+            yield case.remedy(kind, way.title, case.availability(run), run, patch=patch_of(case.workload, way), change=as_change(case.workload.key, way.strategy))  # fmt: skip
             return
 
 
 def patch_of(workload: Workload, way: OwnWay) -> dict[str, Any]:
     """Of the whole workload."""
     return {"spec": {workload.traits.strategy_field: way.patch}}
+
+
+def as_change(key: str, strategy: Strategy) -> str:
+    """The same as ``--change`` takes it; "" of what isn't told by maxSurge and maxUnavailable."""
+    limits = f"maxSurge:{strategy.max_surge},maxUnavailable:{strategy.max_unavailable}"
+    return f"resize:{key}={limits}" if strategy.kind == ROLLING_UPDATE else ""
 
 
 # ── for a plan ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -21,6 +21,7 @@ from planner.rollout.answers import Remedy, RemedyKind, Step
 from planner.rollout.in_flight import in_flight, perhaps_in_flight
 from planner.rollout.room import RoomWhenEmpty
 from planner.rollout.run import WHEN_AT_REST, Revision, Run, simulate
+from planner.rollout.ties import holds_in_every_placement
 from planner.rollout.timing import PodTimes, seconds_at
 from planner.rollout.verdict import Impasse
 from planner.scheduling.cluster import Cluster
@@ -172,5 +173,6 @@ class StuckRollout(Record, kw_only=False, eq=False, dict=True):
             if first or (then and not is_of_pods)
             else cure,
             steps=(*done, *last),
+            is_proven=holds_in_every_placement(run.whole(), run.revisions),
             **more,
         )
