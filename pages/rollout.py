@@ -1,6 +1,6 @@
 import streamlit as st
 
-from planner.ui import capacity_inputs, errors, opening, rollout_inputs, rollout_view, session, workload_tabs
+from planner.ui import capacity_inputs, errors, frame, opening, rollout_inputs, rollout_view, session, workload_tabs
 
 snapshot = session.cluster()
 (title := st.empty()).title("Rollout")
@@ -17,4 +17,5 @@ if rollout_inputs.rolls_out(snapshot, key):
 else:
     place.info("A Job isn't rolled out: its pods are made once.", title="○ No rollout", icon=":material/work:")
 if key:
-    workload_tabs.show(snapshot, key)
+    with frame.folded("Spot, memory and restarts, the same service elsewhere", "about"):
+        workload_tabs.show(snapshot, key)

@@ -41,7 +41,7 @@ def pick(snapshot: Snapshot) -> str:
     if not every:
         return ""
     keys = filtered.offered(snapshot, every, key="workload")
-    return link.select("Workload", keys, key="workload", on_change=_forget)
+    return link.select("Workload", keys, key="workload", on_change=_forget, label_visibility="collapsed")
 
 
 def rolls_out(snapshot: Snapshot, key: str) -> bool:

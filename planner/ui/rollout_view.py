@@ -24,6 +24,7 @@ from planner.ui import (
     errors,
     film_view,
     findings,
+    frame,
     link,
     pasted_manifest,
     rollout_inputs,
@@ -56,7 +57,7 @@ def show(snapshot: Snapshot, settings: RolloutSettings, given: Given, place: Del
     with strategies:
         strategy_view.show(now, played, given, rollout)
         apply_view.show(early.apply)
-    with film:
+    with film, frame.folded("The film", "film"):
         film_view.rollout(now, played, given, early, rollout)
     result = whole or cache.ask(rollout_question.QUESTION, snapshot, settings, given)
     st.session_state[_ANSWERED] = asked
