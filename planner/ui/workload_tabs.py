@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import streamlit as st
 
@@ -47,7 +47,7 @@ def show(snapshot: Snapshot, key: str) -> None:
             _drift(snapshot, key)
 
 
-def _unseen(question: Question[object, object], snapshot: Snapshot) -> bool:
+def _unseen(question: Question[Any, Any], snapshot: Snapshot) -> bool:
     """Whether what the question hangs on wasn't read, which is said in its place."""
     if lacking := question.not_known(snapshot):
         errors.show(lacking)

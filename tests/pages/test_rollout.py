@@ -189,7 +189,7 @@ def test_strategies_have_their_price_and_ways_out_that_add_a_node() -> None:
     assert sentence_of_costs(app).startswith("Surge 1 costs $438 a month as a spare T4, $273 as a spare T4 on spot")
     said_of_node = said(visit("rollout", None, **asked))
     assert ":blue-badge[$438 a month]" in said_of_node
-    assert "it stays in use afterwards" in said_of_node, "batch/trainer takes the place that it leaves free"
+    assert "the node stays in use afterwards" in said_of_node, "batch/trainer takes the place that it leaves free"
     table = next(one.value for one in app.dataframe if "Today" in one.value)
     row = table[table["Strategy"] == "Surge 1"].iloc[0]
     assert (row["Today"], row["Lowest Ready"], row["Extra GPUs"]) == ("✗ Stuck: waits for itself", "6 of 6", "1")

@@ -38,7 +38,7 @@ def upload(app: AppTest, data: bytes, name: str) -> AppTest:
 @pytest.mark.parametrize("page", GIVEN)
 def test_what_a_file_says_stays_until_it_is_removed(page: str) -> None:
     name, good, bad = GIVEN[page]
-    app = upload(visit(page, **({"spot": "true"} if page == "rollout" else {})), good, name)
+    app = upload(visit(page, spot="true") if page == "rollout" else visit(page), good, name)
     assert not app.exception
     assert f"✓ read: {name}" in said(app).replace("\\", "")
     assert not app.file_uploader[0].value, "the uploader is empty, and Streamlit keeps no bytes"
