@@ -2,7 +2,7 @@
 function film(root, told) {
   const SVG = 'http://www.w3.org/2000/svg';
   const READY = 0, STARTING = 1, ENDING = 2, WAITING = 3;
-  const ROW = 26, HEAD = 20, LINE = 44, INK = '#10161D', BAD = '#D55E00';
+  const ROW = 26, HEAD = 20, LINE = 30, INK = '#10161D', BAD = '#D55E00';
   const uid = 'f' + Math.random().toString(36).slice(2, 8);
 
   function node(name, more, ...inside) {
