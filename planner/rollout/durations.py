@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.ground.percentiles import percentiles
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration
 from planner.kubernetes.pods import LONGEST_START_SECONDS, PodStart, PodStarts, pod_start
@@ -258,14 +259,14 @@ def duration_band(cluster: Cluster, after: Workload, part: WorkloadRollout, earl
     chance: Any = np.random.default_rng(LIMITS.duration_draws)
     drawn = draw_start_ups(known, LIMITS.duration_draws, number, chance)
     whole, pauses = _play(batches, drawn, part.termination_seconds, float(after.min_ready_seconds))
-    least, most = np.percentile(whole, (10, 90))
+    least, most = percentiles(whole, (10, 90))
     pods = f"start-ups of {count(known.pods, 'pod')}"
     if len(known.rollouts) > 1:
         pods += f" in {count(len(known.rollouts), 'rollout')}"
     return DurationBand(
-        least_seconds=float(least), most_seconds=float(most), late_seconds=float(np.percentile(whole, 95)),
-        percentiles=tuple(float(one) for one in np.percentile(whole, _SHARES)),
-        pause_percentiles=tuple(float(one) for one in np.percentile(pauses, _SHARES)),
+        least_seconds=float(least), most_seconds=float(most), late_seconds=float(percentiles(whole, (95,))[0]),
+        percentiles=tuple(float(one) for one in percentiles(whole, _SHARES)),
+        pause_percentiles=tuple(float(one) for one in percentiles(pauses, _SHARES)),
         pods=known.pods, rollouts=len(known.rollouts),
         sentence=Text(f"8 of 10 rollouts like it take {duration(float(least))} to {duration(float(most))} (by the {pods})"),
     )  # fmt: skip

@@ -7,7 +7,7 @@ saving can't exceed what was spent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import reduce
 from math import inf
 from operator import add
@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from planner.ground.percentiles import percentiles
 from planner.ground.records import Record
 from planner.ground.words import Text, count, duration, signed, usd
 from planner.pricing.history import MONTH_DAYS
@@ -173,18 +174,6 @@ def shortfall_hours(months: Months, assumptions: Assumptions, spot_nodes: int) -
     up = months.ready[:, :lanes, :].sum(axis=1, dtype=np.int64) * nodes_per_lane
     ready = assumptions.nodes - spot_nodes + up
     return float((ready < assumptions.needed_nodes - 1e-9).mean()) * assumptions.hours_per_month
-
-
-def percentiles(values: Sequence[float] | Floats, wanted: Sequence[float]) -> Floats:
-    """As `np.percentile`, bit by bit, which loads masked arrays first, a hundredth of a report of the demo. float64[wanted]."""
-    known = np.asarray(values, dtype=np.float64)
-    at = (len(known) - 1) * (np.asarray(wanted) / 100)
-    low = np.floor(at).astype(np.intp)
-    high = np.minimum(low + 1, len(known) - 1)
-    ranked = np.partition(known, sorted({*low.tolist(), *high.tolist()}))
-    step, part = ranked[high] - ranked[low], at - low
-    found: Floats = np.where(part < 0.5, ranked[low] + step * part, ranked[high] - step * (1 - part))
-    return found
 
 
 def band(values: Floats) -> Band:

@@ -23,6 +23,7 @@ import numpy as np
 
 from planner.ground import collector, parts
 from planner.ground.errors import NotKnownError
+from planner.ground.percentiles import percentiles
 from planner.ground.records import Record, replace
 from planner.ground.vocabulary import HOSTNAME, HOURS_PER_MONTH, ZONE
 from planner.ground.words import Text, count, plural, usd
@@ -51,7 +52,7 @@ from planner.pricing.model import PartKind, Price, PriceBook, Provisioning
 from planner.pricing.node import price_node, refresh_commands, unsold
 from planner.rollout.prepared import compiled
 from planner.spot.assumptions import Assumptions, Capacity, Fallback
-from planner.spot.economics import expected_saved_usd, percentiles
+from planner.spot.economics import expected_saved_usd
 from planner.spot.inputs import job_hours, pods_to_a_node, rates_of, workloads
 from planner.spot.interruption import mean_gap_hours, mean_life_hours
 from planner.spot.months import moving_apart
