@@ -40,6 +40,30 @@ GROUPS: Final = {
 }
 
 
+PARTS: Final = {
+    "b10-kserve-raw-deployment": "users apply an InferenceService",
+    "b11-kserve-raw-deployment": "users apply an InferenceService",
+    "b12-kserve-raw-deployment": "users apply an InferenceService",
+    "b13-kserve-raw-deployment": "users apply an InferenceService",
+    "b15-knative-revision": "whether Knative can roll pod by pod",
+    "b16-knative-revision": "the extension for progressive rollouts is installed",
+    "b17-knative-revision": "the extension for progressive rollouts is installed",
+    "b18-knative-revision": "the extension for progressive rollouts is installed, and traffic stays at the old revision",
+    "b19-knative-revision": "the extension is installed, and the new pods' start fails while memory of GPUs is still held",
+    "c03-a-simulator": "policies compared over time",
+    "c04-wait-time": "how long a Workload waits",
+    "d04-nothing-has-to-move": "nodes emptied regularly, by a schedule",
+    "d06-cost-to-value": "what a consolidation is worth",
+    "d09-nobody-makes-it-again": "one pod at a time, and evictions that are refused meanwhile",
+    "d13-stuck-full": "which node of another price takes it",
+    "d15-a-node-that-can-go": "which of 50 nodes can go, and a list to drain them by",
+    "e02-drain-with-room": "an upgrade where the cloud's quota allows no surge node",
+    "e03-zone-of-the-surge-node": "an upgrade whose surge node comes in another zone",
+    "f04-a-notebook": "who holds GPUs that are idle",
+}
+"""Stories whose case is a part of what the thread asks, or another question of it: what the thread asks, too."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """One story.
@@ -447,19 +471,15 @@ def _stories() -> list[Story]:
         "stuck",
         _same(seldon, *gpu_nodes(1), name="seldon"),
     )
-    for number, (link, free, verdict) in enumerate([
-        ("knative/serving#12551", 0, "stuck"), ("knative-extensions/serving-progressive-rollout#200", 1, "completes"),
-        ("knative-extensions/serving-progressive-rollout#202", 0, "stuck"), ("knative-extensions/serving-progressive-rollout#203", 1, "completes"),
-        ("knative-extensions/serving-progressive-rollout#204", 0, "stuck"),
+    kept = "the old revision keeps its GPUs until the new one is Ready and has the traffic"
+    for number, (link, gpus, before, free, after, why) in enumerate([
+        ("knative/serving#12551", 1, 1, 0, 1, kept),
+        ("knative-extensions/serving-progressive-rollout#200", 1, 1, 1, 2, f"{kept}; the new one has two pods, and one GPU is free"),
+        ("knative-extensions/serving-progressive-rollout#202", 1, 2, 0, 1, f"{kept}: two, which the second of two updates waits for"),
+        ("knative-extensions/serving-progressive-rollout#203", 1, 1, 0, 2, f"{kept}; the new one has two pods, and no GPU is free"),
+        ("knative-extensions/serving-progressive-rollout#204", 2, 1, 0, 1, kept),
     ]):  # fmt: skip
-        held = number % 2 + 1
-        tell(
-            f"b{15 + number}-knative-revision",
-            link,
-            "the old revision keeps its GPUs until the new one is Ready and has the traffic",
-            verdict,
-            _knative(held, free * held),
-        )
+        tell(f"b{15 + number}-knative-revision", link, why, "stuck", _knative(gpus, before, free, after))
     for number, (link, spare, verdict) in enumerate(
         [
             ("ray-project/kuberay#1476", 0, "stuck"),
@@ -1046,9 +1066,10 @@ def new_lws(items: list[Item]) -> Item:
     }
 
 
-def _knative(gpus: int, free: int) -> tuple[list[Item], list[Item]]:
+def _knative(gpus: int, before: int, free: int, after: int) -> tuple[list[Item], list[Item]]:
+    """A Service of so many pods before and after its change, each of so many GPUs."""
     template = {
-        "metadata": {"annotations": {"autoscaling.knative.dev/min-scale": "1"}},
+        "metadata": {"annotations": {"autoscaling.knative.dev/min-scale": str(before)}},
         "spec": {"containers": pod_spec(gpus=gpus)["containers"]},
     }
     service = other_kind("serving.knative.dev/v1", "Service", {"template": template})
@@ -1059,7 +1080,7 @@ def _knative(gpus: int, free: int) -> tuple[list[Item], list[Item]]:
         name="app-00001",
         labels={"serving.knative.dev/service": "app"},
     )
-    items = app(["gpu-0"], name="app-00001-deployment", gpus=gpus)
+    items = app(["gpu-0"] * before, name="app-00001-deployment", gpus=gpus)
     items[0]["metadata"]["ownerReferences"] = [
         {
             "apiVersion": "serving.knative.dev/v1",
@@ -1071,11 +1092,11 @@ def _knative(gpus: int, free: int) -> tuple[list[Item], list[Item]]:
     ]
     items[0]["metadata"]["labels"] = {"serving.knative.dev/service": "app", "serving.knative.dev/revision": "app-00001"}
     changed = {
-        **template,
+        "metadata": {"annotations": {"autoscaling.knative.dev/min-scale": str(after)}},
         "spec": {"containers": [{**template["spec"]["containers"][0], "image": "registry.example/app:2"}]},
     }
     meta = {key: service["metadata"][key] for key in ("name", "namespace")}
-    return [service, revision, *items, *gpu_nodes(1, gpus + free)], [
+    return [service, revision, *items, *gpu_nodes(1, gpus * before + free)], [
         {**service, "metadata": meta, "spec": {"template": changed}}
     ]
 
