@@ -23,10 +23,7 @@ PAGES = {
         ("memory.py", "Memory", "memory", ("memory", "memory_what_if")),
         ("drift.py", "Drift", "compare", ("drift",)),
     ),
-    "Money": (
-        ("costs.py", "Bill", "payments", ("costs", "idle")),
-        ("fleet_savings.py", "What spot saves", "account_tree", ("savings",)),
-    ),
+    "Money": (("costs.py", "Money", "payments", ("costs", "savings", "idle")),),
     "Over time": (("history.py", "Over time", "timeline", ("diff", "trends", "commitments")),),
     "Queues": (("queues.py", "Queues", "low_priority", ("queues",)),),
 }

@@ -1,24 +1,58 @@
 import streamlit as st
 
-from planner.questions.costs import QUESTION, narrowed
+from planner.questions import costs, savings
 from planner.questions.question import Given
-from planner.ui import cache, costs_view, filtered, idle_view, link, prices, session
+from planner.ui import (
+    cache,
+    costs_view,
+    downloads,
+    filtered,
+    fleet_view,
+    idle_view,
+    link,
+    money_view,
+    own_history,
+    prices,
+    savings_view,
+    session,
+    sheet,
+)
 
 snapshot, book = session.cluster(), prices.book()
-said = st.container()
-settings = costs_view.settings(snapshot)
-bill = narrowed(cache.ask(QUESTION, snapshot, settings, Given(book=book)), filtered.kept(snapshot))
-
-with said:
-    costs_view.head(bill, book)
-    prices.ask(snapshot)
-whose, pools, held = link.tabs(["Who it is for", "Pools", "Held and not used"], key="part")
-with whose:
+said, stairs = st.container(), st.container()
+WHO, SPOT, WAYS = "Who pays", "Spot, workload by workload", "Every way of buying"
+who, spot, ways, pools, held = link.tabs([WHO, SPOT, WAYS, "Pools", "Held and not used"], key="part")
+with who:
+    settings = costs_view.settings(snapshot)
+with st.container():
+    given = own_history.given(snapshot)
+whole = cache.ask(costs.QUESTION, snapshot, settings, Given(book=book))
+kept = filtered.kept(snapshot)
+bill = costs.narrowed(whole, kept)
+with stairs:
+    every = money_view.settled(snapshot, given)
+    money_view.show(snapshot, whole, every, given, said)
+    money_view.age(whole)
+with who:
     costs_view.shares(bill)
     costs_view.commitments()
+if every is not None:
+    found = savings.narrowed(every, kept)
+    asked = savings.SavingsSettings(filter=filtered.wanted())
+    with spot:
+        fleet_view.sums(found)
+        if spot.open:
+            fleet_view.moves(found)
+            fleet_view.kept_off(fleet_view.fleet_of(found))
+            fleet_view.bearers(found)
+        own_history.show(found)
+        downloads.answer(savings.QUESTION, snapshot, asked, found, rows="moves")
+    with ways:
+        if ways.open:
+            savings_view.ways(found)
 with pools:
-    if pools.open:
-        costs_view.pools(bill)
+    sheet.figures(costs.QUESTION, bill)
+    costs_view.pools(bill)
 with held:
     idle_view.show(snapshot)
 costs_view.downloads_of(snapshot, settings, bill)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import streamlit as st
 
-from planner.figures import allocation_bars, pool_costs
 from planner.ground import words
+from planner.ground.records import replace
 from planner.ground.settings import setting_of
+from planner.ground.tables import alike
 from planner.kubernetes.records import Snapshot
+from planner.pricing.allocation import AllocatedCost
 from planner.pricing.bill import LABEL, NAMESPACE, POOL, WORKLOAD, ClusterBill
 from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
-from planner.pricing.model import PriceBook
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.sources import bounded
-from planner.ui import charts, downloads, errors, link, prices, sheet, uploads
+from planner.ui import downloads, errors, link, prices, sheet, uploads
 
 _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
     "machine_types",
 )  # fmt: skip
-_BARS = 12  # pools drawn; the table has all
+_MOST_LINES = 12  # of more those that bear the same are one
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 
 
@@ -37,22 +39,6 @@ def settings(snapshot: Snapshot) -> CostsSettings:
         count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
         share_idle=link.toggle(shared.label, key=shared.name, help=shared.help),
     )
-
-
-@errors.part
-def head(bill: ClusterBill, book: PriceBook) -> None:
-    """Key figures, the sentence, how old the prices are."""
-    said = words.literal(words.sentence(bill.sentence))
-    if bill.bill_usd_per_month is None:
-        st.info(said, title="? No bill", icon=":material/help:")
-    elif bill.bill_idle is None:
-        st.info(said, title="? Owners aren't known", icon=":material/help:")
-    else:
-        st.info(said, icon=":material/payments:")
-    sheet.figures(QUESTION, bill)
-    oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
-    st.caption(words.literal(words.sentence(f"{bill.prices_source or book.source}: list prices in USD{oldest}")))
-    prices.say_age(bill.as_of or book.as_of)
 
 
 @errors.part
@@ -78,22 +64,28 @@ def shares(bill: ClusterBill) -> None:
     if bill.bill_usd_per_month is None:
         sheet.table(QUESTION, bill, "allocation")
         return
-    lines = allocation_bars.folded(bill.lines)
-    bars = allocation_bars.biggest(lines)
-    charts.show(allocation_bars.figure(bars), key="shares", alt=allocation_bars.alt(bars, bill.by))
-    charts.part(len(bars), len(lines), "line", "the dearest")
+    lines = folded(bill.lines)
     sheet.table(QUESTION, bill, "allocation", items=lines)
     if len(lines) < len(bill.lines):
         st.caption(f"Those that bear the same are one line here: {len(bill.lines):,} are in the download.")
 
 
+def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
+    """Where there are many, lines of the same amounts as one, which bears what they bear together."""
+    if len(lines) <= _MOST_LINES:
+        return tuple(lines)
+    return tuple(
+        first if not rest else replace(
+            first, name=words.listing([first.name, *(one.name for one in rest)], most=1),
+            **{part: round(sum(getattr(one, part) for one in (first, *rest)), 2) for part in ("gpu_usd", "cpu_usd", "memory_usd")},
+        )
+        for first, *rest in alike(lines, lambda one: (one.share, round(one.gpu_usd), round(one.cpu_usd), round(one.memory_usd)))
+    )  # fmt: skip
+
+
 @errors.part
 def pools(bill: ClusterBill) -> None:
-    """Pools, drawn and as a table; nodes without a price by reason."""
-    if bill.usd_per_month is not None:
-        dearest = sorted(bill.pools, key=lambda pool: -pool.cost.total)[:_BARS]
-        charts.show(pool_costs.figure(dearest), key="costs", alt=pool_costs.alt(bill.pools))
-        charts.part(len(dearest), len(bill.pools), "pool", "the dearest")
+    """Pools as a table; nodes without a price by reason."""
     sheet.table(QUESTION, bill, "pools", names=_POOL)
     sheet.notes(QUESTION, bill)
 

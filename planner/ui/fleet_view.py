@@ -10,10 +10,9 @@ import streamlit as st
 
 from planner.ground import words
 from planner.ground.tables import Row, alike
-from planner.ground.words import usd
 from planner.questions.savings import QUESTION, SavingsAnswer
 from planner.spot.fleet import FleetSavings
-from planner.ui import errors, opening, sheet, tables, tiles
+from planner.ui import errors, opening, sheet, tables
 
 
 def fleet_of(found: SavingsAnswer) -> FleetSavings:
@@ -23,25 +22,10 @@ def fleet_of(found: SavingsAnswer) -> FleetSavings:
 
 
 @errors.part
-def head(found: SavingsAnswer) -> None:
+def sums(found: SavingsAnswer) -> None:
     """The sentence, and the figures that reconcile: the whole cluster's."""
     fleet = fleet_of(found)
-    saves = fleet.expected_usd > 0
-    st.info(  # green is for what can be done as it is
-        words.literal(found.sentence),
-        title="○ Spot would save, after the changes each workload needs" if saves else "○ Nothing to save on spot",
-        icon=":material/savings:",
-    )
-    with st.grid(3, min_column_width=150):
-        for label, amount in (
-            ("On demand now", fleet.on_demand_usd),
-            ("Kept", fleet.kept_usd),
-            ("Freed", fleet.freed_usd),
-            ("Spot nodes", fleet.spot_usd),
-            ("Losses and price moves", fleet.interruptions_usd + fleet.moving_prices_usd),
-            ("Saved by spot", fleet.expected_usd),
-        ):
-            tiles.show(label, usd(amount))
+    st.markdown(words.literal(found.sentence))
     st.caption(
         f"USD a month, as billed. On demand {words.literal(f'${fleet.on_demand_usd:,.2f}')} = kept "
         f"{words.literal(f'${fleet.kept_usd:,.2f}')} + freed {words.literal(f'${fleet.freed_usd:,.2f}')}, of which "

@@ -25,6 +25,15 @@ _FORM: Form[tuple[GpuUse, ...]] = Form(
 )
 
 
+def line(snapshot: Snapshot) -> str:
+    """What of the GPUs that are held isn't used, for the first step of the staircase."""
+    uses = _FORM.kept(snapshot)
+    if uses is None:
+        return "How busy GPUs are isn't known: give a Prometheus under Held and not used."
+    found = cache.ask(QUESTION, snapshot, IdleSettings(), Given(book=prices.book(), gpu_uses=uses))
+    return words.sentence(found.sentence)
+
+
 @errors.part
 def show(snapshot: Snapshot) -> None:
     """GPUs that pods hold and don't use."""

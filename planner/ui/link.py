@@ -36,6 +36,7 @@ EVERYWHERE: Final = FILTER | {AS_IF}
 MOVED: Final[Mapping[str, tuple[str, Mapping[str, str], Mapping[str, str]]]] = {
     "plan": ("overview.py", {"dialog": "plan"}, {}),
     "what_if": ("overview.py", {"dialog": "changes"}, {"changes": AS_IF}),
+    "fleet_savings": ("costs.py", {"part": "Spot, workload by workload"}, {}),
     "compare": ("history.py", {}, {}),
     "inventory": ("overview.py", {"dialog": "cluster"}, {}),
     "spot_savings": ("rollout.py", {"about": "Spot", "spot": "true"}, {}),

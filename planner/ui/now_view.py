@@ -223,7 +223,7 @@ def money(line: Line, snapshot: Snapshot) -> None:
     bill = cache.ask(costs.QUESTION, snapshot, CostsSettings(), Given(book=prices.book()))
     _say(line, _bill(bill, len(snapshot.nodes)), "?" if bill.bill_usd_per_month is None else "○")
     with line.act:
-        _show("costs.py" if bill.bill_usd_per_month is None else "fleet_savings.py")
+        _show("costs.py")
 
 
 def _bill(bill: ClusterBill, nodes: int) -> str:

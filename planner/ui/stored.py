@@ -43,6 +43,11 @@ def _url() -> str:
     return os.environ.get(VARIABLE) or _made()
 
 
+def is_made() -> bool:
+    """Whether it is the demo's own."""
+    return bool(_made())
+
+
 def is_there() -> bool:
     """Whether there is a store; says how to name one, and where what is shown was made."""
     if os.environ.get(VARIABLE):

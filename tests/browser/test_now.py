@@ -20,7 +20,7 @@ def test_one_click_supposes_and_every_page_and_the_copied_link_answer_with_it(vi
     expect(bar).to_contain_text("15 → 16 workloads can roll out")
     expect(waiting).to_contain_text("1 pod is pending for 4 GPUs")
     assert "as_if=add%3Agpu-t4%3D1" in visitor.page.url
-    visitor.go("Bill")
+    visitor.go("Money")
     expect(bar).to_contain_text("+$438 a month")
     expect(visitor.main().get_by_text("$37,410").first).to_be_visible()
 

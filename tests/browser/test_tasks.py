@@ -44,7 +44,7 @@ DEMO = Facts(
     fits="1 of 27 GPUs is free",
     restarts="Why: the evidence",
     plan="15 of 20 workloads can be rolled out now",
-    spot="Spot would save",
+    spot="Spot for ",
 )
 OPENB = Facts(
     query="cluster=openb",
@@ -66,7 +66,7 @@ CROWDED = Facts(
     fits="42 of 1,134 GPUs are free",
     restarts="Why: the evidence",
     plan="425 of 635 workloads can be rolled out now",
-    spot="Spot would save",
+    spot="Spot for ",
 )
 CLUSTERS = {"demo": DEMO, "openb": OPENB, "crowded": CROWDED}
 
@@ -146,7 +146,7 @@ def test_the_best_strategy_and_its_patch_take_two_clicks_from_the_workloads_link
 def test_what_spot_would_save_takes_two_clicks(user: Callable[..., User]) -> None:
     somebody = user()
     somebody.open()
-    somebody.page("What spot saves")
+    somebody.page("Money")
     somebody.sees(somebody.facts.spot)
     somebody.verdict_is_first()
 

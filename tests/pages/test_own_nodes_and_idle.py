@@ -47,7 +47,7 @@ def test_a_prometheus_without_exporters_is_a_sentence(tmp_path: Path) -> None:
     with running(tmp_path) as url:
         words = read(visit("costs"), "_gpu_use", url)
     assert "none of DCGM_FI_PROF_GR_ENGINE_ACTIVE" in words
-    assert "Who it is for" in {one.label for one in visit("costs").tabs}
+    assert "Who pays" in {one.label for one in visit("costs").tabs}
 
 
 def test_own_nodes_count_in_the_estimate(address: str) -> None:

@@ -28,7 +28,7 @@ QUANTITIES = (
         name="the bill",
         scope="all nodes, a month of 730 hours, after negotiated discounts and sustained use, with commitments that cover none; "
         "without cluster fees and disks",
-        where="Now, Bill, What spot saves, Other clusters, As if, report; costs, savings, fleet, what-if, trends",
+        where="Now, Money, Other clusters, As if, report; costs, savings, fleet, what-if, trends",
         patterns=(
             rf"{NUMBER} a month for \d[\d,]* nodes", rf"{NUMBER} a month; [$\d,]+ of it isn't requested", rf"of the {NUMBER} a month: \d", rf"add up to the bill, {NUMBER},",
             rf"; {NUMBER} a month\.$", rf"instead of {NUMBER}\.$", r"^cost_with_sustained_use,,([\d.]+),USD/month",
@@ -38,13 +38,13 @@ QUANTITIES = (
     Quantity(
         name="idle cost",
         scope="of the bill: what no bound pod requests of its node",
-        where="Now, Bill, report; costs, trends",
+        where="Now, Money, report; costs, trends",
         patterns=(rf"a month for \d[\d,]* nodes?; {NUMBER} of it isn't requested", rf"a month, {NUMBER} of it idle", rf"a month; {NUMBER} of it isn't requested"), tiles=("Idle",), least=3,
     ),
     Quantity(
         name="list price",
         scope="all nodes, a month, before sustained use; said beside the bill only, and called so",
-        where="Bill; costs",
+        where="Money; costs",
         patterns=(r"^cost,,([\d.]+),USD/month", rf"{NUMBER} a month at list price"), tiles=("List price",),
     ),
     Quantity(
@@ -80,7 +80,7 @@ QUANTITIES = (
     Quantity(
         name="what spot saves",
         scope="of the bill, by all moves together, expected, after interruptions and moves of the spot price",
-        where="What spot saves, report; savings",
+        where="Money, report; savings",
         patterns=(rf"Spot would save {NUMBER} of the", rf"saved by spot\s+{NUMBER}"), tiles=("Saved by spot",), least=3,
     ),
     Quantity(

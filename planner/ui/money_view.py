@@ -1,0 +1,130 @@
+"""Money as a staircase: the bill, packing, spot, commitments; each step a row of dollars, risk and work, and a slide for a manager."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from planner.figures import slide
+from planner.ground import words
+from planner.ground.errors import HeadroomError
+from planner.ground.words import literal, moment, short_name, usd
+from planner.kubernetes.records import Snapshot
+from planner.pricing.bill import ClusterBill
+from planner.questions import commitments, costs
+from planner.questions.commitments import CommitmentsSettings
+from planner.questions.question import Given
+from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
+from planner.spot.staircase import MoneyStep, left_usd, staircase, summary
+from planner.ui import as_if, cache, errors, idle_view, prices, stored
+
+_WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work
+_MOST_DRAINED: Final = 10  # nodes: a list of changes has no more
+_MOST_WORKLOADS: Final = 6  # on the slide
+
+
+@errors.part
+def show(
+    snapshot: Snapshot, bill: ClusterBill, found: SavingsAnswer | None, given: Given, place: DeltaGenerator
+) -> None:
+    """The staircase, its sentence at `place`."""
+    total = bill.bill_usd_per_month
+    if total is None:
+        place.info(literal(words.sentence(bill.sentence)), title="? No bill", icon=":material/help:")
+        return
+    fleet = None if found is None else found.fleet
+    steps = staircase(bill, fleet, *_committed(given))
+    less = sum(step.saved_usd for step in steps)
+    unpriced = sum(len(one.nodes) for one in bill.unpriced)
+    lacking = f" {words.count(unpriced, 'more node')} without a price." if unpriced else ""
+    expected = f" {usd(less)} less is expected, in this order." if less > 0 else ""
+    place.info(literal(f"{usd(total)} a month.{expected}{lacking}"), icon=":material/payments:")
+    _row(1, "The bill today", literal(words.sentence(bill.sentence)), usd(total), 1.0, idle_view.line(snapshot))
+    for number, step in enumerate(steps, 2):
+        left = left_usd(bill, steps[: number - 1])
+        band = (
+            ""
+            if step.low_usd is None or step.high_usd is None or step.low_usd == step.high_usd
+            else f"  \n{usd(step.low_usd)} to {usd(step.high_usd)}"
+        )
+        aside = " · ".join(filter(None, (step.risk, step.work)))
+        _row(
+            number,
+            step.name,
+            literal(step.detail),
+            f"{'−' if step.saved_usd else ''}{usd(step.saved_usd)}{band}",
+            left / total,
+            aside,
+        )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if steps:
+            st.markdown(f"**Left: {literal(usd(left_usd(bill, steps)))}**", width="content")
+        if fleet is not None and 0 < len(fleet.packing_nodes) <= _MOST_DRAINED:
+            drains = ";".join(f"drain:{name}" for name in fleet.packing_nodes)
+            as_if.button(drains, key="packing", label="Suppose the packing")
+        if steps and found is not None:
+            st.download_button(
+                "One slide", data=lambda: slide_of(snapshot, total, steps, found, given), file_name="savings.html", mime="text/html",
+                icon=":material/co_present:", on_click="ignore", key="slide", help="What can be saved, its risk and the work, on one page for a manager.",
+            )  # fmt: skip
+
+
+def _row(number: int, name: str, detail: str, dollars: str, share: float, aside: str) -> None:
+    with st.container(key=f"row_money_{number}"):
+        place, step, money, bar, risk = st.columns(_WIDTHS, vertical_alignment="center", gap="small")
+        place.markdown(f"**{number}**")
+        step.markdown(f"**{literal(name)}**  \n:gray[{detail}]")
+        money.markdown(
+            f"**{literal(dollars.partition('  ')[0])}**"
+            + (f"  \n:gray[{literal(dollars.partition('  ')[2].strip())}]" if "  " in dollars else "")
+        )
+        bar.progress(min(1.0, max(0.0, share)))
+        risk.markdown(f":gray[{literal(aside)}]")
+
+
+def _committed(given: Given) -> tuple[float, str]:
+    """What commitments save on what is left, and how that is known: of the store's history."""
+    try:
+        if not (stored.clusters() or stored.is_made()):
+            return 0.0, "Commitments need a history: let headroom store snapshot keep one."
+        past = stored.history(None)
+        newest = [stored.latest(cluster) for cluster in past.clusters]
+        asked = Given(history=past, others=tuple(newest[1:]), book=given.book)
+        found = cache.answer(commitments.answer, newest[0], CommitmentsSettings(), asked)
+    except HeadroomError as error:
+        return 0.0, words.sentence(error.what)
+    best = [max((term.best.saved_usd for term in line.terms), default=0.0) for line in found.lines]
+    why = list(dict.fromkeys(str(line.sentence) for line in found.lines if any(best) == bool(line.terms)))
+    return sum(best), words.sentence(words.listing(why) or found.sentence)
+
+
+def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found: SavingsAnswer, given: Given) -> str:
+    """The slide, with a sentence for each of the workloads that save the most on spot."""
+    assert found.fleet is not None
+    moves = sorted((one for one in found.fleet.moves if one.is_worth_it), key=lambda one: -one.expected_usd)
+    keys = list(dict.fromkeys(one.workload for one in moves))[:_MOST_WORKLOADS]
+    each = [
+        (short_name(key), str(summary(detail_of(QUESTION.answer(snapshot, SavingsSettings(workload=key), given)))))
+        for key in keys
+    ]
+    return slide.html(f"{snapshot.source}, taken {moment(snapshot.taken_at)}", total, steps, each)
+
+
+def settled(snapshot: Snapshot, given: Given) -> SavingsAnswer | None:
+    """What spot saves; None where it isn't known, which is said."""
+    try:
+        return cache.ask(QUESTION, snapshot, SavingsSettings(), given)
+    except HeadroomError as error:
+        if snapshot.nodes and not costs.QUESTION.not_known(snapshot):
+            errors.show(error)
+        return None
+
+
+def age(bill: ClusterBill) -> None:
+    """How old the prices are, and whose."""
+    oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
+    st.caption(literal(words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")))
+    prices.say_age(bill.as_of or prices.book().as_of)
