@@ -24,7 +24,7 @@ _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
     "machine_types",
 )  # fmt: skip
-_MOST_LINES = 12  # of more those that bear the same are one
+_FEW_LINES = 12  # of more those that bear the same are one
 _LABELS = 20  # of pods, the commonest, offered to share the bill out by
 
 
@@ -72,7 +72,7 @@ def shares(bill: ClusterBill) -> None:
 
 def folded(lines: Sequence[AllocatedCost]) -> tuple[AllocatedCost, ...]:
     """Where there are many, lines of the same amounts as one, which bears what they bear together."""
-    if len(lines) <= _MOST_LINES:
+    if len(lines) <= _FEW_LINES:
         return tuple(lines)
     return tuple(
         first if not rest else replace(

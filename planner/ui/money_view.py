@@ -22,8 +22,8 @@ from planner.spot.staircase import MoneyStep, left_usd, staircase, summary
 from planner.ui import as_if, cache, errors, idle_view, prices, stored
 
 _WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work
-_MOST_DRAINED: Final = 10  # nodes: a list of changes has no more
-_MOST_WORKLOADS: Final = 6  # on the slide
+_FEW_NODES: Final = 10  # nodes: a list of changes has no more
+_ON_SLIDE: Final = 6  # on the slide
 
 
 @errors.part
@@ -62,7 +62,7 @@ def show(
     with st.container(horizontal=True, vertical_alignment="center"):
         if steps:
             st.markdown(f"**Left: {literal(usd(left_usd(bill, steps)))}**", width="content")
-        if fleet is not None and 0 < len(fleet.packing_nodes) <= _MOST_DRAINED:
+        if fleet is not None and 0 < len(fleet.packing_nodes) <= _FEW_NODES:
             drains = ";".join(f"drain:{name}" for name in fleet.packing_nodes)
             as_if.button(drains, key="packing", label="Suppose the packing")
         if steps and found is not None:
@@ -105,7 +105,7 @@ def slide_of(snapshot: Snapshot, total: float, steps: Sequence[MoneyStep], found
     """The slide, with a sentence for each of the workloads that save the most on spot."""
     assert found.fleet is not None
     moves = sorted((one for one in found.fleet.moves if one.is_worth_it), key=lambda one: -one.expected_usd)
-    keys = list(dict.fromkeys(one.workload for one in moves))[:_MOST_WORKLOADS]
+    keys = list(dict.fromkeys(one.workload for one in moves))[:_ON_SLIDE]
     each = [
         (short_name(key), str(summary(detail_of(QUESTION.answer(snapshot, SavingsSettings(workload=key), given)))))
         for key in keys

@@ -18,17 +18,15 @@ from planner.ground.errors import ChangeError
 from planner.ground.vocabulary import CPU, MEMORY
 from planner.kubernetes.nodes import NO_POOL
 from planner.kubernetes.records import Snapshot
-from planner.questions import make_room, seats
-from planner.questions.make_room import MakeRoomSettings
-from planner.questions.question import Given
+from planner.questions import seats
 from planner.remedies.make_room import MadeRoom
 from planner.remedies.pending_node import PendingNode, pending_nodes
-from planner.ui import as_if, cache, capacity_inputs, errors, filtered, link, tables
+from planner.ui import as_if, cache, capacity_inputs, errors, filtered, link, sections, tables
 
 _KEY: Final = "seat_map"
 _LOST: Final = "lost"  # the node, in the link
-_MOST_ROWS: Final = 2_000
-_MOST_PENDING: Final = 6  # kinds of pending pods beside the map
+_TABLE_ROWS: Final = 2_000
+_FEW_PENDING: Final = 6  # kinds of pending pods beside the map
 
 
 @st.cache_resource(show_spinner=False)
@@ -63,16 +61,14 @@ def show(snapshot: Snapshot, answer: CapacityAnswer, kept: Kept, table: Any) -> 
         )
         return
     waiting = [one for one in cache.answer(pending_pods, snapshot) if any(map(kept.workload, one.workloads))]
-    if len(waiting) > _MOST_PENDING:
-        note += (
-            f" {words.count(sum(one.pods for one in waiting[_MOST_PENDING:]), 'more pod')} pending: under Make room."
-        )
-    told = list(_told(snapshot, waiting[:_MOST_PENDING]))
+    if len(waiting) > _FEW_PENDING:
+        note += f" {words.count(sum(one.pods for one in waiting[_FEW_PENDING:]), 'more pod')} pending: under Make room."
+    told = list(_told(snapshot, waiting[:_FEW_PENDING]))
     data = seat_map.told(seated, told, _lost(snapshot), _beside(answer), note)
     _component()(key=_KEY, data=data, on_lose_change=_lose, on_suppose_change=_suppose)
     with table:
         if table.open:
-            _table(seated[:_MOST_ROWS], len(seated))
+            _table(seated[:_TABLE_ROWS], len(seated))
 
 
 def _lose() -> None:
@@ -112,8 +108,7 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingPods]) -> Iterator[tuple[
         return
     given = capacity_inputs.priced(capacity_inputs.given(snapshot))
     is_quick = len(snapshot.nodes) <= as_if.QUICK_NODES
-    asked, book = MakeRoomSettings(), Given(book=given.book)
-    made = (cache.ask if is_quick else cache.known)(make_room.QUESTION, snapshot, asked, book)
+    made = sections.room(snapshot, is_quick=is_quick)
     nodes = cache.answer(pending_nodes, snapshot, given.limits, given.book) if is_quick else ()
     for one in waiting:
         node = next((node for node in nodes if {key for key, _ in node.started} & set(one.workloads)), None)

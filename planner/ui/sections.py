@@ -85,6 +85,12 @@ def _suppose_spare(found: Survival) -> None:
         as_if.button(changes, key="spare")
 
 
+def room(snapshot: Snapshot, *, is_quick: bool) -> MadeRoom | None:
+    """The moves that start pending pods; where that isn't `is_quick` only where they are kept already."""
+    ask = cache.ask if is_quick else cache.known
+    return ask(make_room.QUESTION, snapshot, MakeRoomSettings(), Given(book=prices.book()))
+
+
 @errors.part
 def of_room(snapshot: Snapshot, shape: str) -> None:
     """Which pods would have to move: for a typed shape, else for all pending pods."""
