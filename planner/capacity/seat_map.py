@@ -33,7 +33,7 @@ from planner.scheduling.said_of_nodes import gpu_models, node_pools, zones
 from planner.scheduling.shape import Static, compile_shape
 
 
-class PendingPods(Record):
+class PendingSeats(Record):
     """Pods that wait for a node, of one workload or of several that need the same. `needs`: what one asks for; `nodes`: those whose pods
     hold its place, because they match it and are large enough; `holders`: whose pods hold the most there, as (workload, pods)."""
 
@@ -56,7 +56,7 @@ class NodeLoss(Record):
 
 
 @collector.resting()
-def pending_pods(snapshot: Snapshot) -> tuple[PendingPods, ...]:
+def pending_pods(snapshot: Snapshot) -> tuple[PendingSeats, ...]:
     """The pods that wait for a node, by what they need and where it could be."""
     cluster, keys = compiled(snapshot), workload_keys(snapshot)
     groups: dict[str, list[int]] = defaultdict(list)
@@ -69,7 +69,7 @@ def pending_pods(snapshot: Snapshot) -> tuple[PendingPods, ...]:
     )  # fmt: skip
 
 
-def _pending(cluster: Cluster, key: str, numbers: list[int]) -> PendingPods:
+def _pending(cluster: Cluster, key: str, numbers: list[int]) -> PendingSeats:
     snapshot, pod = cluster.snapshot, cluster.snapshot.pods[numbers[0]]
     shape = compile_shape(cluster, pod.namespace, pod.labels, pod.spec)
     match = shape.static == Static.PASSES
@@ -85,7 +85,7 @@ def _pending(cluster: Cluster, key: str, numbers: list[int]) -> PendingPods:
                 if n in here:
                     held[workload_keys(snapshot)[snapshot.pods[i].uid]] += 1
     names = cluster.node_names
-    return PendingPods(
+    return PendingSeats(
         workloads=(key,), pods=len(numbers), needs=_needs(cluster, pod_requests(pod.spec), nodes),
         nodes=tuple(names[n] for n in nodes), holders=tuple(held.most_common(LIMITS.holders_named)),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from planner.capacity.seat_map import NodeLoss, PendingPods
+from planner.capacity.seat_map import NodeLoss, PendingSeats
 from planner.capacity.seats import NodeSeats, Seat
 from planner.figures import palette
 from planner.figures.labels import short
@@ -24,7 +24,7 @@ _NAMES: Final = {_OTHERS: "others", _OUT: "out of use", _FREE: "free"}
 
 
 def told(
-    nodes: Sequence[NodeSeats], waiting: Sequence[tuple[PendingPods, Sequence[str], str]], loss: NodeLoss | None, beside: Mapping[str, str],
+    nodes: Sequence[NodeSeats], waiting: Sequence[tuple[PendingSeats, Sequence[str], str]], loss: NodeLoss | None, beside: Mapping[str, str],
     note: str,
 ) -> dict[str, Any]:  # fmt: skip
     """What `seat_map.js` draws. `waiting`: pending pods, each with sentences and the change that starts them, "" where none is known;
@@ -117,7 +117,7 @@ def _words(node: NodeSeats) -> str:
     return ", ".join([*said, *([node.out_of_use] if node.out_of_use else [])])
 
 
-def alt(nodes: Sequence[NodeSeats], waiting: Sequence[PendingPods]) -> str:
+def alt(nodes: Sequence[NodeSeats], waiting: Sequence[PendingSeats]) -> str:
     """The map in words."""
     free, total = sum(node.gpus_free for node in nodes), sum(len(node.seats) for node in nodes)
     outside = f", {count(sum(one.pods for one in waiting), 'pod')} pending" if waiting else ""

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.capacity.filters import Kept
 from planner.capacity.left import CapacityAnswer
-from planner.capacity.seat_map import NodeLoss, PendingPods, node_loss, pending_pods, seat_words, shares
+from planner.capacity.seat_map import NodeLoss, PendingSeats, node_loss, pending_pods, seat_words, shares
 from planner.capacity.seats import NodeSeats
 from planner.figures import film as script
 from planner.figures import seat_map
@@ -102,7 +102,7 @@ def _beside(answer: CapacityAnswer) -> dict[str, str]:
     }
 
 
-def _told(snapshot: Snapshot, waiting: Sequence[PendingPods]) -> Iterator[tuple[PendingPods, list[str], str]]:
+def _told(snapshot: Snapshot, waiting: Sequence[PendingSeats]) -> Iterator[tuple[PendingSeats, list[str], str]]:
     """Each with what it needs, who holds its place, which moves start it, and one more node that does."""
     if not waiting:
         return
@@ -122,7 +122,7 @@ def _told(snapshot: Snapshot, waiting: Sequence[PendingPods]) -> Iterator[tuple[
         yield one, said, "" if node is None else node.change
 
 
-def _moves(made: MadeRoom | None, one: PendingPods) -> Iterator[str]:
+def _moves(made: MadeRoom | None, one: PendingSeats) -> Iterator[str]:
     """Which moves start it, or that none do."""
     if made is None:
         yield "Which moves start it is worked out under Make room."

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from planner.capacity.seat_map import NodeLoss, PendingPods
+from planner.capacity.seat_map import NodeLoss, PendingSeats
 from planner.capacity.seats import NodeSeats
 from planner.capacity.survival import Fewer
 from planner.figures import gpu_bars, pool_seats, seat_map
@@ -50,7 +50,7 @@ def test_more_holders_than_colours_share_one() -> None:
 
 
 def test_who_waits_lights_up_the_nodes_of_its_place_and_a_lost_node_says_what_stays_outside() -> None:
-    waits = PendingPods(
+    waits = PendingSeats(
         workloads=("Deployment/x/new", "Deployment/y/new"),
         pods=2,
         needs="1 GPU",
