@@ -83,11 +83,9 @@ _MUCH, _PAYS, _FIT, _WAYS, _BASIS = (
 def show(snapshot: Snapshot, key: str) -> None:
     """What spot saves a workload, and whether it may go there; all that this rests on where one asks for it."""
     place = st.container()
-    if link.says(
-        {"part", *(one.name for one in settings_of(SavingsSettings))}.difference({"workload"}, link.EVERYWHERE)
-    ):
-        link.name({_ALL: "true"})
-    is_whole = link.toggle("All of it: fitness, band, mix, ways of buying, assumptions", key=_ALL)
+    ours = {"part", *(one.name for one in settings_of(SavingsSettings))}.difference({"workload"}, link.EVERYWHERE)
+    label = "All of it: fitness, band, mix, ways of buying, assumptions"
+    is_whole = link.toggle(label, key=_ALL, default=link.says(ours))  # a link that gives one of them opens it
     if not is_whole:
         with place:
             try:
