@@ -8,6 +8,7 @@ from planner.ui import (
     downloads,
     filtered,
     fleet_view,
+    frame,
     idle_view,
     link,
     money_view,
@@ -24,7 +25,7 @@ WHO, SPOT, WAYS = "Who pays", "Spot, workload by workload", "Every way of buying
 who, spot, ways, pools, held = link.tabs([WHO, SPOT, WAYS, "Pools", "Held and not used"], key="part")
 with who:
     settings = costs_view.settings(snapshot)
-with st.container():
+with frame.folded("Your own nodes and prices", "own"):
     given = own_history.given(snapshot)
 whole = cache.ask(costs.QUESTION, snapshot, settings, Given(book=book))
 kept = filtered.kept(snapshot)

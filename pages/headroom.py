@@ -1,7 +1,7 @@
 import streamlit as st
 
 from planner.questions import capacity as capacity_question
-from planner.ui import cache, capacity_inputs, capacity_view, filtered, link, seats_view, sections, session
+from planner.ui import cache, capacity_inputs, capacity_view, filtered, frame, link, seats_view, sections, session
 
 snapshot = session.cluster()
 said, face = st.container(), st.container()
@@ -23,8 +23,9 @@ with face:
 with fits:
     typed = capacity_view.typed(snapshot, shape)
     if fits.open:
-        capacity_view.what_fits(answer)
-        capacity_view.stranded(answer.fragments)
+        with frame.folded("What fits", "fits"):
+            capacity_view.what_fits(answer)
+            capacity_view.stranded(answer.fragments)
 with pools:
     if pools.open:
         capacity_view.pools(answer)

@@ -18,7 +18,7 @@ from planner.pricing.commitments import COLUMNS, parse_commitments
 from planner.pricing.focus import VERSION, unfilled
 from planner.questions.costs import QUESTION, CostsSettings
 from planner.sources import bounded
-from planner.ui import downloads, errors, link, prices, sheet, uploads
+from planner.ui import downloads, errors, frame, link, prices, sheet, uploads
 
 _POOL = (
     "node_pool", "usd_per_month", "idle_usd_per_month", "idle_gpu_usd_per_month", "nodes", "nodes_without_price", "bought",
@@ -32,13 +32,13 @@ def settings(snapshot: Snapshot) -> CostsSettings:
     """Whom the bill is shared out to, and how: the widgets are parameters of the link."""
     labels = Counter(key for pod in snapshot.pods if pod.holds_room for key in pod.labels)
     known = [f"{LABEL}{key}" for key, _ in labels.most_common(_LABELS)]
-    by = link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by")
     used, shared = (setting_of(CostsSettings, name) for name in ("count_usage", "share_idle"))
-    return CostsSettings(
-        by=by,
-        count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
-        share_idle=link.toggle(shared.label, key=shared.name, help=shared.help),
-    )
+    with frame.folded("How it is shared out", "sharing"):
+        return CostsSettings(
+            by=link.select("Share the bill out by", [NAMESPACE, POOL, WORKLOAD, *known], key="by"),
+            count_usage=bool(snapshot.pod_metrics) and link.toggle(used.label, key=used.name, help=used.help),
+            share_idle=link.toggle(shared.label, key=shared.name, help=shared.help),
+        )
 
 
 @errors.part
@@ -93,7 +93,8 @@ def pools(bill: ClusterBill) -> None:
 @errors.part
 def downloads_of(snapshot: Snapshot, asked: CostsSettings, bill: ClusterBill) -> None:
     """The document, and the bill as FOCUS has it."""
-    downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
-    empty = unfilled(bill)
-    said = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
-    st.caption(said, help=f"Empty: {', '.join(empty)}.")
+    with frame.folded("Downloads", "downloads"):
+        downloads.answer(QUESTION, snapshot, asked, bill, rows="focus")
+        empty = unfilled(bill)
+        said = f"The CSV has the columns of FOCUS {VERSION}; a snapshot can't fill {len(empty)} of them."
+        st.caption(said, help=f"Empty: {', '.join(empty)}.")

@@ -20,7 +20,20 @@ from planner.questions.question import Given
 from planner.questions.trends import TrendsAnswer
 from planner.rollout.looked_back import ReviewSettings
 from planner.sources import kubectl
-from planner.ui import cache, capacity_inputs, charts, downloads, errors, link, prices, session, sheet, tables, uploads
+from planner.ui import (
+    cache,
+    capacity_inputs,
+    charts,
+    downloads,
+    errors,
+    frame,
+    link,
+    prices,
+    session,
+    sheet,
+    tables,
+    uploads,
+)
 
 Moments = tuple[Snapshot, Snapshot, History | None]
 
@@ -42,10 +55,11 @@ def changed(moments: Moments | None, place: DeltaGenerator) -> None:
         st.caption(words.literal(words.sentence(note)))
     listed = [one.name for one in diff.QUESTION.listings if one.items(found) and one.name != "numbers"]
     sheet.parts(diff.QUESTION, found, *listed)
-    if found.numbers:
-        with st.expander("Every number that differs", icon=":material/numbers:"):
-            sheet.table(diff.QUESTION, found, "numbers")
-    downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), found)
+    with frame.folded("Numbers and downloads", "numbers"):
+        if found.numbers:
+            with st.expander("Every number that differs", icon=":material/numbers:"):
+                sheet.table(diff.QUESTION, found, "numbers")
+        downloads.answer(diff.QUESTION, [first, then], diff.DiffSettings(), found)
 
 
 def upload() -> None:

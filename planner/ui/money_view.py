@@ -19,7 +19,7 @@ from planner.questions.commitments import CommitmentsSettings
 from planner.questions.question import Given
 from planner.questions.savings import QUESTION, SavingsAnswer, SavingsSettings, detail_of
 from planner.spot.staircase import MoneyStep, left_usd, staircase, summary
-from planner.ui import as_if, cache, errors, idle_view, prices, stored
+from planner.ui import as_if, cache, errors, frame, idle_view, prices, stored
 
 _WIDTHS: Final = (0.4, 4.6, 2.0, 2.2, 3.4)  # number, step, dollars, bar, risk and work
 _FEW_NODES: Final = 10  # nodes: a list of changes has no more
@@ -126,5 +126,6 @@ def settled(snapshot: Snapshot, given: Given) -> SavingsAnswer | None:
 def age(bill: ClusterBill) -> None:
     """How old the prices are, and whose."""
     oldest = f", the oldest used of {bill.as_of}" if bill.as_of else ""
-    st.caption(literal(words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")))
-    prices.say_age(bill.as_of or prices.book().as_of)
+    with frame.folded("How old the prices are", "age"):
+        st.caption(literal(words.sentence(f"{bill.prices_source or prices.book().source}: list prices in USD{oldest}")))
+        prices.say_age(bill.as_of or prices.book().as_of)
